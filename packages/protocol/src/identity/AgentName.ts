@@ -1,0 +1,14 @@
+// An agent's registered name: ASCII only, so there are no look-alike names. Implements FND-30.
+
+import * as Schema from "effect/Schema";
+
+const pattern = /^(?=.{3,32}$)[a-z0-9]+(-[a-z0-9]+)*$/;
+
+export const schema = Schema.String.check(Schema.isPattern(pattern)).pipe(Schema.brand("AgentName"));
+export type AgentName = typeof schema.Type;
+
+export const is = (value: unknown): value is AgentName => typeof value === "string" && pattern.test(value);
+
+/** Names are ASCII, so the order of UTF-16 code units is the unsigned byte order. */
+export const compare = (left: AgentName, right: AgentName): number =>
+  left < right ? -1 : left > right ? 1 : 0;

@@ -1,0 +1,93 @@
+// Ed25519 (RFC 8032) verification in one strict profile, the same at every member whatever library verifies:
+// canonical encodings of A and R, S < L, small-order A and R refused, cofactorless equation. Implements FND-12.
+// Holds no private key beyond the signer it was asked to make.
+
+import {
+  createPrivateKey,
+  createPublicKey,
+  sign as signBytes,
+  verify as verifyBytes,
+  type KeyObject,
+} from "node:crypto";
+import type { Json } from "../encoding/CanonicalJson.ts";
+import { preimage } from "../encoding/Hash.ts";
+import { Ed25519Signature, SigningKey } from "./Identifier.ts";
+import type { Signer, Verifier } from "./Signing.ts";
+
+const fieldPrime = Buffer.from("7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffed", "hex");
+const groupOrder = Buffer.from("1000000000000000000000000000000014def9dea2f79cd65812631a5cf5d3ed", "hex");
+
+/** Big-endian y coordinates of the points whose order divides 8. The sign of x does not matter. */
+const smallOrderY = new Set([
+  "0000000000000000000000000000000000000000000000000000000000000000",
+  "0000000000000000000000000000000000000000000000000000000000000001",
+  "7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffec",
+  "7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd84d3d7a6a17c7",
+  "05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826",
+]);
+
+/** Whether 32 bytes are a canonical point encoding that is not of small order. Says nothing about being on the curve. */
+export const isStrictPoint = (encoding: Uint8Array): boolean => {
+  const y = Buffer.from(encoding).reverse();
+  y[0] = (y[0] as number) & 0x7f;
+  return Buffer.compare(y, fieldPrime) < 0 && !smallOrderY.has(y.toString("hex"));
+};
+
+const isCanonicalScalar = (encoding: Uint8Array): boolean =>
+  Buffer.compare(Buffer.from(encoding).reverse(), groupOrder) < 0;
+
+/** Verifies a raw signature (64 bytes) over a message with a raw public key (32 bytes) in the strict profile. */
+export const verifyRaw = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean => {
+  if (publicKey.byteLength !== 32 || !isStrictPoint(publicKey)) return false;
+  const key = keyObjectOf(Buffer.from(publicKey).toString("base64url"));
+  return key !== null && verifyWith(key, message, signature);
+};
+
+const verifyWith = (key: KeyObject, message: Uint8Array, signature: Uint8Array): boolean =>
+  signature.byteLength === 64 &&
+  isStrictPoint(signature.subarray(0, 32)) &&
+  isCanonicalScalar(signature.subarray(32)) &&
+  verifyBytes(null, message, key, signature);
+
+const keyCacheMax = 4_096;
+const keys = new Map<string, KeyObject | null>();
+
+/** Parsed keys are kept, oldest dropped first: parsing costs as much as a tenth of a verification. */
+const keyObjectOf = (publicKey: string): KeyObject | null => {
+  const known = keys.get(publicKey);
+  if (known !== undefined) return known;
+  let key: KeyObject | null = null;
+  if (isStrictPoint(Buffer.from(publicKey, "base64url"))) {
+    try {
+      key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: publicKey }, format: "jwk" });
+    } catch {
+      key = null;
+    }
+  }
+  if (keys.size >= keyCacheMax) keys.delete(keys.keys().next().value as string);
+  keys.set(publicKey, key);
+  return key;
+};
+
+/** Whether a signing key may stand in a card: canonical, on the curve, not of small order. */
+export const isStrictKey = (publicKey: SigningKey): boolean => keyObjectOf(publicKey) !== null;
+
+export const verifier: Verifier = {
+  verify: (publicKey: SigningKey, artifact: string, value: Json, signature: Ed25519Signature): boolean => {
+    const key = keyObjectOf(publicKey);
+    return key !== null && verifyWith(key, preimage(artifact, value), Ed25519Signature.toBytes(signature));
+  },
+};
+
+/** A signer over a raw 32-byte Ed25519 seed. The seed is readable through nothing that this returns. */
+export const signerFromSeed = (seed: Uint8Array): Signer => {
+  const pkcs8 = Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), seed]);
+  const key = createPrivateKey({ key: pkcs8, format: "der", type: "pkcs8" });
+  const publicKey = SigningKey.fromBytes(
+    Buffer.from(createPublicKey(key).export({ format: "jwk" }).x as string, "base64url"),
+  );
+  return {
+    publicKey,
+    sign: (artifact, value) => Ed25519Signature.fromBytes(signBytes(null, preimage(artifact, value), key)),
+  };
+};
