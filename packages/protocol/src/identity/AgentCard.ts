@@ -1,5 +1,5 @@
 // The AgentCard: what a Registry certifies about an agent. Immutable; trusted only under one pinned Registry key.
-// Implements IDN-01 to IDN-05.
+// Implements IDN-01 to IDN-06.
 
 import * as Schema from "effect/Schema";
 import * as Base64Url from "../encoding/Base64Url.ts";
@@ -19,10 +19,20 @@ import {
   SigningKey,
 } from "./Identifier.ts";
 import type { Signer, Verifier } from "./Signing.ts";
+import * as X25519 from "./X25519.ts";
 
-/** A UTC second in the one spelling `YYYY-MM-DDTHH:mm:ssZ`. */
+const timestampPattern = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/;
+
+/** The pattern leaves one question to the calendar: whether the month has that day. */
+const isUtcSecond = (text: string): boolean => {
+  if (!timestampPattern.test(text)) return false;
+  const instant = new Date(text);
+  return !Number.isNaN(instant.getTime()) && instant.toISOString().slice(0, 19) === text.slice(0, 19);
+};
+
+/** A real UTC second in the one spelling `YYYY-MM-DDTHH:mm:ssZ`. */
 export const Timestamp = Schema.String.check(
-  Schema.isPattern(/^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/),
+  Schema.makeFilter((text: string) => isUtcSecond(text) || "expected a UTC second, YYYY-MM-DDTHH:mm:ssZ"),
 ).pipe(Schema.brand("Timestamp"));
 export type Timestamp = typeof Timestamp.Type;
 
@@ -67,7 +77,10 @@ const keysOf = ({ agentName, principalId, signingKey, sealingKey, registryKey }:
 export const signKeys = (signer: Signer, keys: AgentKeys): Ed25519Signature =>
   signer.sign("agent-keys", keysOf(keys));
 
+/** Whether both keys are fit to stand in a card and the agent itself put them together under this name. */
 export const verifyKeys = (verifier: Verifier, keys: AgentKeys, signature: Ed25519Signature): boolean =>
+  Ed25519.isStrictKey(keys.signingKey) &&
+  X25519.isContributory(keys.sealingKey) &&
   verifier.verify(keys.signingKey, "agent-keys", keysOf(keys), signature);
 
 /** The id proves the key: no Registry can hand one agent's id to another key. */
@@ -97,7 +110,6 @@ export const verify = (verifier: Verifier, registryKey: SigningKey, card: AgentC
   return (
     card.registryKey === registryKey &&
     card.agentId === agentIdOf(card.signingKey) &&
-    Ed25519.isStrictKey(card.signingKey) &&
     verifyKeys(verifier, card, card.keySignature) &&
     verifier.verify(registryKey, "agent-card", unsigned, signature)
   );

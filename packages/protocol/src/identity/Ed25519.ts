@@ -33,6 +33,30 @@ export const isStrictPoint = (encoding: Uint8Array): boolean => {
   return Buffer.compare(y, fieldPrime) < 0 && !smallOrderY.has(y.toString("hex"));
 };
 
+const p = 2n ** 255n - 19n;
+const d = 37095705934669439343138083508754565189542113879843219016388785533085940283555n;
+
+const power = (base: bigint, exponent: bigint): bigint => {
+  let result = 1n;
+  for (let square = base, rest = exponent; rest > 0n; rest >>= 1n) {
+    if ((rest & 1n) === 1n) result = (result * square) % p;
+    square = (square * square) % p;
+  }
+  return result;
+};
+
+/**
+ * Whether the y of a canonical encoding belongs to a point: x^2 = (y^2 - 1) / (d y^2 + 1) must be a square (Euler's
+ * criterion). node:crypto takes any 32 bytes as a key and would only fail later, at the first signature.
+ */
+const isOnCurve = (encoding: Uint8Array): boolean => {
+  const bigEndian = Buffer.from(encoding).reverse();
+  bigEndian[0] = (bigEndian[0] as number) & 0x7f;
+  const y = BigInt("0x" + bigEndian.toString("hex"));
+  const y2 = (y * y) % p;
+  return power((((y2 + p - 1n) % p) * (d * y2 + 1n)) % p, (p - 1n) / 2n) !== p - 1n;
+};
+
 const isCanonicalScalar = (encoding: Uint8Array): boolean =>
   Buffer.compare(Buffer.from(encoding).reverse(), groupOrder) < 0;
 
@@ -57,7 +81,8 @@ const keyObjectOf = (publicKey: string): KeyObject | null => {
   const known = keys.get(publicKey);
   if (known !== undefined) return known;
   let key: KeyObject | null = null;
-  if (isStrictPoint(Buffer.from(publicKey, "base64url"))) {
+  const encoding = Buffer.from(publicKey, "base64url");
+  if (isStrictPoint(encoding) && isOnCurve(encoding)) {
     try {
       key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: publicKey }, format: "jwk" });
     } catch {

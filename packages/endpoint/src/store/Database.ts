@@ -1,0 +1,103 @@
+// One SQLite file per endpoint: opening, pragmas, migrations, statements and the single write transaction.
+// Every commit is durable (synchronous=FULL) before it returns. Knows no table's meaning.
+
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { migrations } from "./Migrations.ts";
+
+export type Row = Readonly<Record<string, SQLInputValue>>;
+
+/** The store cannot be used as it is; the message says what to do. Nothing has been changed or deleted. */
+export class StoreError extends Error {
+  override readonly name = "StoreError";
+  readonly reason: "newer-schema" | "corrupt" | "unavailable";
+  constructor(reason: StoreError["reason"], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
+}
+
+export interface Database {
+  /** The first row, or undefined. */
+  readonly get: (sql: string, ...values: ReadonlyArray<SQLInputValue>) => Row | undefined;
+  readonly all: (sql: string, ...values: ReadonlyArray<SQLInputValue>) => ReadonlyArray<Row>;
+  /** Rows one at a time, for walks that must not hold a table in memory. */
+  readonly iterate: (sql: string, ...values: ReadonlyArray<SQLInputValue>) => Iterable<Row>;
+  /** Runs a write and returns the number of changed rows. */
+  readonly run: (sql: string, ...values: ReadonlyArray<SQLInputValue>) => number;
+  /** Runs `body` in one durable transaction; nested calls are savepoints of the outer one. */
+  readonly transaction: <A>(body: () => A) => A;
+  readonly close: () => void;
+}
+
+/** Prepared statements are kept: preparing costs more than most of them. The set of texts in the code is finite. */
+const statementsOf = (sqlite: DatabaseSync) => {
+  const statements = new Map<string, StatementSync>();
+  return (sql: string): StatementSync => {
+    let statement = statements.get(sql);
+    if (statement === undefined) {
+      statement = sqlite.prepare(sql);
+      statements.set(sql, statement);
+    }
+    return statement;
+  };
+};
+
+const migrate = (sqlite: DatabaseSync): void => {
+  const { user_version: version } = sqlite.prepare("PRAGMA user_version").get() as { user_version: number };
+  if (version > migrations.length) {
+    throw new StoreError(
+      "newer-schema",
+      `the store has schema ${version} and this program knows ${migrations.length}: start the newer program, the store is untouched`,
+    );
+  }
+  for (let next = version; next < migrations.length; next++) {
+    sqlite.exec("BEGIN IMMEDIATE");
+    try {
+      sqlite.exec(migrations[next] as string);
+      sqlite.exec(`PRAGMA user_version = ${next + 1}`);
+      sqlite.exec("COMMIT");
+    } catch (error) {
+      sqlite.exec("ROLLBACK");
+      throw error;
+    }
+  }
+};
+
+/** Opens or creates the store. `busyMs`: how long to wait for a foreign lock before a write fails. */
+export const open = (path: string, busyMs = 5_000): Database => {
+  const sqlite = new DatabaseSync(path, { timeout: busyMs });
+  try {
+    sqlite.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
+    sqlite.exec("PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 1000;");
+    migrate(sqlite);
+  } catch (error) {
+    sqlite.close();
+    throw error;
+  }
+  const prepare = statementsOf(sqlite);
+  let depth = 0;
+  return {
+    get: (sql, ...values) => prepare(sql).get(...values) as Row | undefined,
+    all: (sql, ...values) => prepare(sql).all(...values) as unknown as ReadonlyArray<Row>,
+    iterate: (sql, ...values) => prepare(sql).iterate(...values) as unknown as Iterable<Row>,
+    run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
+    transaction: (body) => {
+      const level = depth;
+      sqlite.exec(level === 0 ? "BEGIN IMMEDIATE" : `SAVEPOINT level${level}`);
+      depth = level + 1;
+      try {
+        const result = body();
+        sqlite.exec(level === 0 ? "COMMIT" : `RELEASE level${level}`);
+        return result;
+      } catch (error) {
+        if (sqlite.isTransaction) {
+          sqlite.exec(level === 0 ? "ROLLBACK" : `ROLLBACK TO level${level}; RELEASE level${level}`);
+        }
+        throw error;
+      } finally {
+        depth = level;
+      }
+    },
+    close: () => sqlite.close(),
+  };
+};

@@ -1,0 +1,156 @@
+// The schema of the endpoint's store, one text a version, applied in order and never edited once released.
+// Payload bytes (cores, evidence, items, envelopes) are stored once, in canonical form, and read back as they are.
+
+const initial = `
+CREATE TABLE setting (
+  name TEXT PRIMARY KEY,
+  value BLOB NOT NULL
+) STRICT;
+
+-- The registration of this endpoint: ids are written before the Registry is asked, the card when it answered.
+CREATE TABLE registration (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  operation_id TEXT NOT NULL,
+  principal_id TEXT NOT NULL,
+  agent_name TEXT NOT NULL,
+  agent_card TEXT
+) STRICT;
+
+-- Cards that verified under the pinned Registry key. Immutable.
+CREATE TABLE card (
+  agent_id TEXT PRIMARY KEY,
+  agent_name TEXT NOT NULL UNIQUE,
+  card TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE conversation (
+  conversation_id TEXT PRIMARY KEY,
+  address TEXT NOT NULL UNIQUE,
+  lane TEXT NOT NULL UNIQUE,
+  membership TEXT NOT NULL,
+  head_height INTEGER,
+  head_record_hash TEXT,
+  -- The fold's small durable state and the SHA-256 of that text.
+  state TEXT NOT NULL,
+  state_digest BLOB NOT NULL,
+  -- 1 while there is open work that must be taken up again at start-up.
+  active INTEGER NOT NULL
+) STRICT;
+CREATE INDEX conversation_active ON conversation (conversation_id) WHERE active = 1;
+CREATE INDEX conversation_certified ON conversation (address) WHERE head_height IS NOT NULL;
+
+-- Certified records, in the order of their commits here. Never changed, never deleted.
+CREATE TABLE record (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  conversation_id TEXT NOT NULL REFERENCES conversation,
+  height INTEGER NOT NULL,
+  record_hash TEXT NOT NULL UNIQUE,
+  author_agent_id TEXT NOT NULL,
+  post_id TEXT NOT NULL,
+  core TEXT NOT NULL,
+  evidence TEXT NOT NULL,
+  evidence_digest TEXT NOT NULL,
+  UNIQUE (conversation_id, height),
+  UNIQUE (conversation_id, author_agent_id, post_id)
+) STRICT;
+
+-- Cores of proposals whose height is not certified yet.
+CREATE TABLE candidate (
+  conversation_id TEXT NOT NULL REFERENCES conversation,
+  record_hash TEXT NOT NULL,
+  height INTEGER NOT NULL,
+  core TEXT NOT NULL,
+  PRIMARY KEY (conversation_id, record_hash)
+) STRICT;
+
+-- Every vote that this endpoint ever signed. The partial index is the last line of defence against a conflicting one;
+-- only the vote inside an own proposal of a two-member conversation stands beside a lock vote.
+CREATE TABLE own_vote (
+  conversation_id TEXT NOT NULL REFERENCES conversation,
+  kind TEXT NOT NULL CHECK (kind IN ('action', 'durability')),
+  height INTEGER NOT NULL,
+  round INTEGER NOT NULL,
+  record_hash TEXT NOT NULL,
+  anchor_hash TEXT NOT NULL,
+  in_proposal INTEGER NOT NULL,
+  signature TEXT NOT NULL,
+  PRIMARY KEY (conversation_id, kind, height, round, record_hash, in_proposal)
+) STRICT;
+CREATE UNIQUE INDEX own_vote_slot ON own_vote (conversation_id, kind, height, round) WHERE in_proposal = 0;
+
+-- Posts of this agent, from the moment a call persisted them.
+CREATE TABLE intent (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  conversation_id TEXT NOT NULL REFERENCES conversation,
+  post_id TEXT NOT NULL UNIQUE,
+  operation_id TEXT NOT NULL,
+  intent TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  outcome TEXT
+) STRICT;
+CREATE INDEX intent_open ON intent (conversation_id, sequence) WHERE outcome IS NULL;
+
+CREATE TABLE idempotency (
+  idempotency_key TEXT PRIMARY KEY,
+  input_digest BLOB NOT NULL,
+  post_id TEXT NOT NULL REFERENCES intent (post_id)
+) STRICT;
+
+-- Finished envelopes waiting to be accepted by the Router, in the order they must go.
+CREATE TABLE outbox (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  message_id TEXT NOT NULL UNIQUE,
+  envelope TEXT NOT NULL
+) STRICT;
+
+-- The last signed heads of each lane, the newest last; the older ones to compare with what members saw.
+CREATE TABLE lane_head (
+  lane TEXT NOT NULL,
+  sequence INTEGER NOT NULL,
+  router_instance_id TEXT NOT NULL,
+  lane_head TEXT NOT NULL,
+  signature TEXT NOT NULL,
+  PRIMARY KEY (lane, sequence)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE equivocation (
+  lane TEXT NOT NULL,
+  sequence INTEGER NOT NULL,
+  router_instance_id TEXT NOT NULL,
+  proof TEXT NOT NULL,
+  PRIMARY KEY (lane, sequence)
+) STRICT;
+
+-- Envelopes whose sender's card could not be looked up when they came.
+CREATE TABLE held_envelope (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  sender_agent_id TEXT NOT NULL,
+  lane TEXT NOT NULL,
+  lane_sequence INTEGER NOT NULL,
+  envelope TEXT NOT NULL
+) STRICT;
+CREATE INDEX held_envelope_sender ON held_envelope (sender_agent_id, sequence);
+
+-- Certified remote posts that have not been classified yet; written in the transaction of their record.
+CREATE TABLE pending (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  conversation_id TEXT NOT NULL REFERENCES conversation,
+  record_hash TEXT NOT NULL UNIQUE REFERENCES record (record_hash)
+) STRICT;
+
+-- Items and, once acknowledged, their tombstones. Token and payload are bound for the life of the store.
+CREATE TABLE inbox (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  delivery_token TEXT NOT NULL UNIQUE,
+  item TEXT NOT NULL,
+  item_bytes INTEGER NOT NULL,
+  guidance TEXT,
+  conversation_id TEXT,
+  record_hash TEXT UNIQUE,
+  admitted_at INTEGER NOT NULL,
+  acknowledged_at INTEGER
+) STRICT;
+CREATE INDEX inbox_unread ON inbox (sequence, item_bytes) WHERE acknowledged_at IS NULL;
+`;
+
+export const migrations: ReadonlyArray<string> = [initial];

@@ -1,0 +1,28 @@
+// Why a record, or evidence about one, was not believed. Closed: every check of VerifyRecord.ts has its reason here.
+
+export type RecordReason =
+  /** A hash, a repeated field or the record hash itself does not recompute. */
+  | "inconsistent"
+  /** The membership does not verify, or is not the conversation's. */
+  | "membership"
+  /** The record does not directly follow its predecessor. */
+  | "position"
+  /** The anchor is not the one that this height stands under. */
+  | "anchor"
+  /** A completed re-anchor: this version verifies chains of round 0 only. */
+  | "reanchor-unsupported"
+  /** The author is no member, or used the post id before. */
+  | "author"
+  /** Too few signers, a signer that is no member, or an action certificate without its author. */
+  | "threshold"
+  /** A signature does not verify. */
+  | "signature";
+
+export class RecordError extends Error {
+  override readonly name = "RecordError";
+  readonly reason: RecordReason;
+  constructor(reason: RecordReason, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
