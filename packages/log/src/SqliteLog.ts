@@ -2,8 +2,17 @@
 // one transaction and one fsync (group commit); none resolves before the commit. A service may keep tables of its own in
 // the same file and change them in the same unit (`migrate`, `transact`). Several processes may use one file.
 
-import { DatabaseSync } from "node:sqlite";
-import type { AppendOptions, AppendResult, Log, Position, StreamName } from "./Log.ts";
+import type { DatabaseSync } from "node:sqlite";
+import { checkAppend, pageLimit } from "./Arguments.ts";
+import { makeGroupCommit } from "./GroupCommit.ts";
+import type { AppendOptions, AppendResult, Entry, Log, Position, StreamName } from "./Log.ts";
+import { LogError } from "./LogError.ts";
+import * as Limits from "./Limits.ts";
+import { makeSqliteEntries } from "./SqliteEntries.ts";
+import { guarded } from "./SqliteFault.ts";
+import { migrate, openDatabase } from "./SqliteSchema.ts";
+import { subscription } from "./Subscription.ts";
+import { makeWakeups } from "./Wakeups.ts";
 
 /** The writer of one unit of work. Exists only inside the function given to `transact`. */
 export interface LogTransaction {
@@ -12,6 +21,7 @@ export interface LogTransaction {
   readonly append: (stream: StreamName, bytes: Uint8Array, options?: AppendOptions) => AppendResult;
   readonly erase: (stream: StreamName, from: Position, through: Position) => void;
   readonly tail: (stream: StreamName) => Position;
+  readonly read: (stream: StreamName, from: Position, limit: number) => ReadonlyArray<Entry>;
 }
 
 export interface SqliteLog extends Log {
@@ -33,3 +43,83 @@ export interface SqliteLog extends Log {
    */
   readonly migrate: (component: string, scripts: ReadonlyArray<string>) => void;
 }
+
+/** Opens or creates the log at `path` (`:memory:` is a private one that keeps nothing). Throws `LogError`. */
+export const openSqliteLog = (path: string): SqliteLog => {
+  const database = open(path);
+  const entries = makeSqliteEntries(database);
+  const wakeups = makeWakeups((any) => (any ? poll.start() : poll.stop()));
+  const poll = pollChanges(database, wakeups.notify);
+  const group = makeGroupCommit(database, wakeups.notify);
+  const transaction: LogTransaction = { database, ...entries };
+  let closed = false;
+
+  const whenOpen = <T>(work: () => T): T => {
+    if (closed) throw new LogError("closed", "the log is closed");
+    return guarded(work);
+  };
+  const transact: SqliteLog["transact"] = async (work) =>
+    whenOpen(() => group.enqueue(() => work(transaction)));
+  const read: Log["read"] = async (stream, from, limit) =>
+    whenOpen(() => entries.read(stream, from, pageLimit(limit)));
+
+  return {
+    database,
+    transact,
+    migrate: (component, scripts) => whenOpen(() => migrate(database, component, scripts)),
+    append: async (stream, bytes, options = {}) => {
+      checkAppend(stream, bytes, options);
+      return transact((unit) => unit.append(stream, bytes, options));
+    },
+    read,
+    tail: async (stream) => whenOpen(() => entries.tail(stream)),
+    subscribe: (stream, from, signal) => subscription(read, wakeups, stream, from, signal),
+    erase: (stream, from, through) => transact((unit) => unit.erase(stream, from, through)),
+    close: async () => {
+      if (closed) return;
+      closed = true;
+      poll.stop();
+      group.drain();
+      database.close();
+      wakeups.notify();
+    },
+  };
+};
+
+/** A path that cannot be opened is `unavailable`, whether the file system or SQLite says so. */
+const open = (path: string): DatabaseSync => {
+  try {
+    return guarded(() => openDatabase(path));
+  } catch (cause) {
+    if (cause instanceof LogError) throw cause;
+    throw new LogError("unavailable", "the log's file cannot be opened", cause);
+  }
+};
+
+/** Notices commits of other processes on the same file, only while somebody waits for entries. */
+const pollChanges = (database: DatabaseSync, changed: () => void) => {
+  const version = database.prepare("PRAGMA data_version");
+  let seen: unknown;
+  let timer: NodeJS.Timeout | undefined;
+  const look = (): void => {
+    let now: unknown;
+    try {
+      now = version.get()?.["data_version"];
+    } catch (cause) {
+      // The reader that is woken meets the same fault where it can be reported.
+      now = cause;
+    }
+    if (now === seen) return;
+    seen = now;
+    changed();
+  };
+  return {
+    start: () => {
+      timer ??= setInterval(look, Limits.pollMs).unref();
+    },
+    stop: () => {
+      clearInterval(timer);
+      timer = undefined;
+    },
+  };
+};

@@ -1,0 +1,90 @@
+// Opening the file and keeping its tables at the version that the code expects. Several components share one file; each
+// has a number of migration scripts that have run.
+
+import { DatabaseSync } from "node:sqlite";
+import { closeSync, openSync } from "node:fs";
+import { LogError } from "./LogError.ts";
+import * as Limits from "./Limits.ts";
+
+/** "SHLG": a file that carries another id is somebody else's database. */
+const applicationId = 0x53_48_4c_47;
+
+const logScripts = [
+  `CREATE TABLE log_stream (
+     stream INTEGER PRIMARY KEY,
+     name TEXT NOT NULL UNIQUE,
+     tail INTEGER NOT NULL
+   ) STRICT;
+   CREATE TABLE log_entry (
+     stream INTEGER NOT NULL REFERENCES log_stream,
+     position INTEGER NOT NULL,
+     dedupe_id TEXT,
+     bytes BLOB NOT NULL
+   ) STRICT;
+   CREATE UNIQUE INDEX log_entry_position ON log_entry (stream, position);
+   CREATE UNIQUE INDEX log_entry_dedupe ON log_entry (stream, dedupe_id) WHERE dedupe_id IS NOT NULL;`,
+];
+
+const pragma = (database: DatabaseSync, name: string): unknown =>
+  Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
+
+/** Runs `work` in one write transaction; for start-up, where nothing shares a commit. */
+const exclusively = (database: DatabaseSync, work: () => void): void => {
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    work();
+    database.exec("COMMIT");
+  } finally {
+    if (database.isTransaction) database.exec("ROLLBACK");
+  }
+};
+
+/** Runs the scripts of `component` that this file has not seen. Refuses a file that has seen more than there are. */
+export const migrate = (database: DatabaseSync, component: string, scripts: ReadonlyArray<string>): void => {
+  exclusively(database, () => {
+    const row = database.prepare("SELECT version FROM log_component WHERE name = ?").get(component);
+    const version = row === undefined ? 0 : (row["version"] as number);
+    if (version > scripts.length) {
+      throw new LogError("damaged", `the log's file was written by a newer version of ${component}`);
+    }
+    if (version === scripts.length) return;
+    for (const script of scripts.slice(version)) database.exec(script);
+    database
+      .prepare(
+        `INSERT INTO log_component (name, version) VALUES (?, ?)
+         ON CONFLICT (name) DO UPDATE SET version = excluded.version`,
+      )
+      .run(component, scripts.length);
+  });
+};
+
+const claim = (database: DatabaseSync): void => {
+  exclusively(database, () => {
+    if (pragma(database, "application_id") === applicationId) return;
+    if (database.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() !== undefined) {
+      throw new LogError("damaged", "the file is a database of another program");
+    }
+    database.exec(`PRAGMA application_id = ${applicationId}`);
+    database.exec("CREATE TABLE log_component (name TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT");
+  });
+};
+
+/** Opens or creates the file, readable by its owner only, in the one durable mode. */
+export const openDatabase = (path: string): DatabaseSync => {
+  const onDisk = path !== ":memory:";
+  // SQLite would create the file by the umask; its WAL and index files take the mode of the database.
+  if (onDisk) closeSync(openSync(path, "a", 0o600));
+  const database = new DatabaseSync(path, { timeout: Limits.busyMsMax });
+  try {
+    if (pragma(database, "journal_mode = WAL") !== "wal" && onDisk) {
+      throw new LogError("unavailable", "the log's file system cannot hold a write-ahead log");
+    }
+    database.exec("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF");
+    claim(database);
+    migrate(database, "log", logScripts);
+    return database;
+  } catch (cause) {
+    database.close();
+    throw cause;
+  }
+};
