@@ -1,0 +1,53 @@
+// Every bound of the Router and its client, each with the reason for its number. Units stand last in names.
+// The sizes that other subsystems share (frame, envelope, depth) live in the protocol's own Limits.
+
+import * as Protocol from "@social-harness/protocol/Limits";
+
+/** One WebSocket message in either direction, and the envelope inside it. */
+export const frameBytesMax = Protocol.routerFrameBytesMax;
+export const envelopeBytesMax = Protocol.envelopeBytesMax;
+/** A conversation's members; one recipient is a unicast. */
+export const recipientsMax = Protocol.membersMax;
+
+/** The JWE protected header has fixed members and one key: 156 characters encoded. */
+export const protectedHeaderCharactersMax = 256;
+/** A content key wraps at most this much before it is drawn again: far below the 2^32 that random IVs allow. */
+export const envelopesPerContentKeyMax = 1_048_576;
+export const contentKeyLifetimeMs = 3_600_000;
+/** Recipient sets whose content key a sender keeps; the oldest goes first and is simply drawn again. */
+export const contentKeysKeptMax = 1_024;
+/** Unwrapped content keys that a receiver keeps: several senders each in a thousand conversations. */
+export const openedKeysKeptMax = 4_096;
+
+/** Unacknowledged deliveries of one connection, whichever comes first. One delivery always fits. */
+export const windowDeliveriesMax = 256;
+export const windowBytesMax = 4_194_304;
+/** Sends of one connection that wait for their commit; the socket is not read beyond this. */
+export const pendingSendsMax = 256;
+
+/** The hello must finish within this; a socket that says nothing costs a slot no longer. */
+export const helloMs = 10_000;
+/** Ping interval both ways; a peer that answered nothing for two of them is gone. */
+export const heartbeatMs = 15_000;
+/** Live sockets, authenticated or not: each costs about 20 kB before any delivery. */
+export const connectionsMax = 16_384;
+
+/** A body is kept until every recipient acknowledged it, at most this long. */
+export const retentionMs = 2_592_000_000;
+/** A repeated send finds its first acceptance for this long, acknowledged or not. */
+export const dedupeMs = 2_592_000_000;
+/** Unacknowledged envelope bytes of one mailbox. */
+export const mailboxBytesMax = 1_073_741_824;
+
+/** Sustained sends of one agent, and the burst above them. A group of 32 costs its busiest member about 65 a post. */
+export const sendsPerSecond = 500;
+export const sendBurst = 2_000;
+/** Sustained bytes of one agent: a dozen of the largest envelopes a second, with four seconds of burst. */
+export const sendBytesPerSecond = 8_388_608;
+export const sendBytesBurst = 33_554_432;
+
+/** A client's sends that are on the wire without an answer. */
+export const clientInFlightMax = 64;
+/** Reconnection starts at the minimum, doubles with jitter to the maximum, and starts over after `ready`. */
+export const backoffMsMin = 100;
+export const backoffMsMax = 30_000;
