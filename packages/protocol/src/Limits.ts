@@ -30,6 +30,8 @@ export const inboxPageItemsMax = 50;
 export const inboxPageBytesMax = 2_097_152;
 export const historyPageRecordsMax = 50;
 export const historyPageBytesMax = 2_097_152;
+/** One line of an export. The largest record, 32 cards and 64 signatures around a full content, is a third of it. */
+export const exportLineBytesMax = 1_048_576;
 export const conversationPageAddressesMax = 50;
 export const agentPageCardsMax = 100;
 
