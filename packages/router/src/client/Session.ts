@@ -1,0 +1,137 @@
+// One connection of a client, from the socket's opening to its end: the hello against the pinned key, then frames to
+// whom they concern. Ends once, with one reason. Implements RTR-40 and RTR-41.
+
+import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
+import { WebSocket, type RawData } from "ws";
+import * as Limits from "../Limits.ts";
+import * as Frames from "../wire/Frames.ts";
+import * as Heartbeat from "../wire/Heartbeat.ts";
+import * as Hello from "../wire/Hello.ts";
+import type { Incoming } from "./Incoming.ts";
+import type { Outgoing } from "./Outgoing.ts";
+import type { ClientLimits, DisconnectReason, RouterClientOptions } from "./RouterClient.ts";
+
+export interface Session {
+  readonly ready: boolean;
+  readonly close: () => Promise<void>;
+}
+
+export interface SessionOwner {
+  readonly outgoing: Outgoing;
+  readonly incoming: Incoming;
+  readonly onReady: () => void;
+  readonly onEnd: (reason: DisconnectReason) => void;
+}
+
+/** A peer that does not answer a close within this is cut off. */
+const closeMs = 1_000;
+
+export const openSession = (
+  options: RouterClientOptions,
+  limits: ClientLimits,
+  owner: SessionOwner,
+): Session => {
+  const { outgoing, incoming } = owner;
+  const socket = new WebSocket(options.url, Frames.subprotocol, {
+    perMessageDeflate: false,
+    maxPayload: Limits.frameBytesMax,
+    handshakeTimeout: limits.helloMs,
+    followRedirects: false,
+    ...(options.certificateAuthority === undefined ? {} : { ca: options.certificateAuthority }),
+  });
+  let challenge: Frames.Challenge | null = null;
+  let ready = false;
+  let reason: DisconnectReason | null = null;
+  let unwatch = (): void => {};
+  const helloTimer = setTimeout(() => fail("unreachable"), limits.helloMs);
+
+  /** The first reason counts; the socket's end follows. */
+  const fail = (why: DisconnectReason): void => {
+    reason ??= why;
+    socket.terminate();
+  };
+
+  const write = (frame: string): void => {
+    if (socket.readyState === WebSocket.OPEN) socket.send(frame);
+  };
+
+  const answer = (frame: Frames.Challenge): void => {
+    if (frame.routerKey !== options.routerKey) return fail("wrong-router-key");
+    challenge = frame;
+    const { nonce, routerInstanceId } = frame;
+    const hello = { nonce, routerInstanceId, agentId: options.card.agentId };
+    write(
+      Frames.encode({
+        kind: "authenticate",
+        agentCard: AgentCard.encode(options.card),
+        nonce,
+        signature: Hello.sign(options.signer, hello),
+      }),
+    );
+  };
+
+  const begin = ({ routerInstanceId }: Frames.Challenge, frame: Frames.Ready): void => {
+    const { acknowledgedCursor, tailCursor, acceptedSends } = frame;
+    const state = { routerInstanceId, acknowledgedCursor, tailCursor, acceptedSends };
+    clearTimeout(helloTimer);
+    unwatch = Heartbeat.watch(socket, limits.heartbeatMs, () => fail("heartbeat-lost"));
+    ready = true;
+    owner.onReady();
+    incoming.attach({ write, pause: () => socket.pause(), resume: () => socket.resume(), fail }, state);
+    options.onReady(state);
+    outgoing.attach(write);
+  };
+
+  /** Which frames may come when: a challenge first, then `ready`, then the rest; a refusal at any time. */
+  const receive = (frame: Frames.ServerFrame): void => {
+    if (frame.kind === "refused") return fail(frame.reason);
+    if (challenge === null) return frame.kind === "challenge" ? answer(frame) : fail("protocol-error");
+    if (!ready) return frame.kind === "ready" ? begin(challenge, frame) : fail("protocol-error");
+    if (frame.kind === "deliver" || frame.kind === "gap") return incoming.receive(frame);
+    if (frame.kind === "accepted" || frame.kind === "rejected") {
+      return outgoing.settle(frame) ? undefined : fail("protocol-error");
+    }
+    fail("protocol-error");
+  };
+
+  const onMessage = (data: RawData, isBinary: boolean): void => {
+    if (reason !== null) return;
+    let frame: Frames.ServerFrame;
+    try {
+      if (isBinary) return fail("protocol-error");
+      frame = Frames.decodeServerFrame((data as Buffer).toString("utf8"));
+    } catch {
+      return fail("protocol-error");
+    }
+    receive(frame);
+  };
+
+  const ended = Promise.withResolvers<void>();
+  const onEnd = (): void => {
+    clearTimeout(helloTimer);
+    unwatch();
+    const wasReady = ready;
+    ready = false;
+    incoming.detach();
+    outgoing.detach();
+    ended.resolve();
+    owner.onEnd(reason ?? (wasReady ? "connection-lost" : "unreachable"));
+  };
+
+  socket.on("message", onMessage);
+  socket.on("close", onEnd);
+  // A close follows every error; what matters to the endpoint is said there.
+  socket.on("error", (error) => options.logger("info", "router socket error", { message: error.message }));
+
+  return {
+    get ready() {
+      return ready;
+    },
+    close: async () => {
+      if (socket.readyState !== WebSocket.CLOSED) socket.close(1000);
+      const cut = setTimeout(() => socket.terminate(), closeMs);
+      await ended.promise;
+      clearTimeout(cut);
+    },
+  };
+};
