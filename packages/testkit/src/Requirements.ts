@@ -114,13 +114,39 @@ const judgeCitations = ({ clauses, citations }: Requirements): ReadonlyArray<str
     .map((citation) => `${at(citation)} cites ${citation.id}, which no page of docs/spec defines`);
 };
 
+const mention = /\b(?:FND|IDN|HIS|RTR|OPS|ING|MGT|RUN|HST)-\d+\b/g;
+
+/** A comment that names a clause sends its reader to a page; the clause has to stand there. */
+const judgeMentions = (
+  { clauses }: Requirements,
+  sources: ReadonlyArray<SourceFile>,
+): ReadonlyArray<string> => {
+  const known = new Set(clauses.map(({ id }) => id));
+  return sources
+    .filter(({ role }) => role !== "test")
+    .flatMap(({ path, text }) =>
+      text
+        .split("\n")
+        .flatMap((line, index) =>
+          (line.match(mention) ?? [])
+            .filter((id) => !known.has(id))
+            .map((id) => `${path}:${index + 1} mentions ${id}, which no page of docs/spec defines`),
+        ),
+    );
+};
+
 /** Everything that is wrong between the pages and the tests, one readable line each. */
 export const check = (
   pages: ReadonlyArray<Page>,
   sources: ReadonlyArray<SourceFile>,
 ): ReadonlyArray<string> => {
   const requirements = gather(pages, sources);
-  return [...pages.flatMap(misspelt), ...judgeClauses(requirements), ...judgeCitations(requirements)];
+  return [
+    ...pages.flatMap(misspelt),
+    ...judgeClauses(requirements),
+    ...judgeCitations(requirements),
+    ...judgeMentions(requirements, sources),
+  ];
 };
 
 /** The table of `npm run requirements`: each clause with the number of tests that cite it, and the totals. */

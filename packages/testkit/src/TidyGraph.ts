@@ -68,14 +68,17 @@ export const behindTheWireRule: Rule = {
     ),
 };
 
+/** Another package is named, never reached by a path; a test may also use the tools, which have no name. */
+const mayReach = (from: SourceFile, target: string): boolean =>
+  folderOf(target) === from.packageFolder || (from.role === "test" && folderOf(target) === null);
+
 export const relativeImportsRule: Rule = {
   name: "relative imports",
   find: ({ sources }) =>
     sources.flatMap((file) =>
       file.imports.flatMap((imported): ReadonlyArray<Finding> => {
         const target = imported.specifier.startsWith(".") ? resolve(file, imported) : null;
-        if (target === null || file.packageFolder === null || folderOf(target) === file.packageFolder)
-          return [];
+        if (target === null || file.packageFolder === null || mayReach(file, target)) return [];
         const message = `${imported.specifier} leaves the package; import ${scope}<package>/<path> instead`;
         return [{ path: file.path, line: imported.line, message }];
       }),
@@ -89,30 +92,28 @@ const packageNameOf = ({ specifier }: Import): string | null => {
   return specifier.startsWith("@") ? `${parts[0]}/${parts[1]}` : (parts[0] as string);
 };
 
-const declares = (manifest: Manifest | undefined, name: string, role: SourceFile["role"]): boolean =>
-  manifest !== undefined &&
-  (manifest.name === name ||
-    manifest.dependencies.includes(name) ||
-    (role !== "src" && manifest.devDependencies.includes(name)));
+/** What is never shipped may use whatever any package of the workspace has installed, and the workspace itself. */
+const declares = (file: SourceFile, manifests: ReadonlyArray<Manifest>, name: string): boolean => {
+  const shipped = file.role === "src" && file.packageFolder !== "testkit";
+  if (!shipped && name.startsWith(scope)) return true;
+  return manifests.some(
+    ({ folder, name: own, dependencies, devDependencies }) =>
+      (folder === file.packageFolder && (own === name || dependencies.includes(name))) ||
+      (!shipped && (dependencies.includes(name) || devDependencies.includes(name))),
+  );
+};
 
 export const dependenciesRule: Rule = {
   name: "declared dependencies",
-  find: ({ sources, manifests }) => {
-    const root = manifests.find(({ folder }) => folder === "");
-    return sources.flatMap((file) =>
+  find: ({ sources, manifests }) =>
+    sources.flatMap((file) =>
       file.imports.flatMap((imported): ReadonlyArray<Finding> => {
         const name = packageNameOf(imported);
-        if (name === null || file.packageFolder === null) return [];
-        const own = manifests.find(({ folder }) => folder === file.packageFolder);
-        if (declares(own, name, file.role)) return [];
-        // Workspace links and the root's tools are there for whatever is never shipped.
-        const shipped = file.role === "src" && file.packageFolder !== "testkit";
-        if (!shipped && (name.startsWith(scope) || root?.devDependencies.includes(name))) return [];
+        if (name === null || file.packageFolder === null || declares(file, manifests, name)) return [];
         const message = `${name} is not among the dependencies of packages/${file.packageFolder}/package.json; declare it there`;
         return [{ path: file.path, line: imported.line, message }];
       }),
-    );
-  },
+    ),
 };
 
 /** Edges between the repository's own files. */

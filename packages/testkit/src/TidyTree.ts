@@ -60,7 +60,7 @@ const manifest = (folder: string, text: string): Manifest => {
   };
   const here = folder === "" ? "" : `packages/${folder}/`;
   const started = Object.values(parsed.scripts ?? {}).flatMap(
-    (script) => script.match(/[\w./-]+\.ts\b/g) ?? [],
+    (script) => script.match(/[\w./-]+\.(?:ts|js|mjs)\b/g) ?? [],
   );
   return {
     folder,
@@ -74,8 +74,8 @@ const manifest = (folder: string, text: string): Manifest => {
 };
 
 const ignoredFolders = new Set(["node_modules", ".git", "coverage", "__pycache__", "results"]);
-const readable =
-  /\.(md|json|txt|yml|yaml|py|sh|mjs|js|sql)$|(^|\/)(run|LICENSE|\.npmrc|\.gitignore|Dockerfile)$/;
+const source = /\.(ts|js|mjs)$/;
+const readable = /\.(md|json|txt|yml|yaml|py|sh|sql)$|(^|\/)(run|LICENSE|\.npmrc|\.gitignore|Dockerfile)$/;
 
 const walk = (root: string, folder: string): ReadonlyArray<string> =>
   readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
@@ -88,9 +88,7 @@ const walk = (root: string, folder: string): ReadonlyArray<string> =>
 export const of = (files: ReadonlyMap<string, string>): Tree => {
   const entries = [...files].map(([path, text]) => ({ path, text }));
   return {
-    sources: entries
-      .filter(({ path }) => path.endsWith(".ts"))
-      .map(({ path, text }) => sourceFile(path, text)),
+    sources: entries.filter(({ path }) => source.test(path)).map(({ path, text }) => sourceFile(path, text)),
     manifests: entries.flatMap(({ path, text }) => {
       const folder = /^(?:packages\/([^/]+)\/)?package\.json$/.exec(path);
       return folder === null ? [] : [manifest(folder[1] ?? "", text)];
@@ -104,7 +102,7 @@ export const load = (root: string): Tree =>
     new Map(
       walk(root, "")
         .toSorted()
-        .filter((path) => path.endsWith(".ts") || readable.test(path))
+        .filter((path) => source.test(path) || readable.test(path))
         .map((path) => [path, readFileSync(join(root, path), "utf8")]),
     ),
   );

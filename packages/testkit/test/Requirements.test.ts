@@ -7,6 +7,7 @@ import * as TidyTree from "@social-harness/testkit/TidyTree";
 
 const page = (text: string, path = "docs/spec/ingress.md"): Requirements.Page => ({ path, text });
 const citing = (code: string) => TidyTree.of(new Map([["packages/log/test/A.test.ts", code]])).sources;
+const shipping = (code: string) => TidyTree.of(new Map([["packages/log/src/A.ts", code]])).sources;
 const proves = (id: string): string => `verifies("${id}", "a title", () => {});`;
 
 describe("the gate", () => {
@@ -23,7 +24,7 @@ describe("the gate", () => {
   });
 
   test("a citation in a comment or in shipped code counts for nothing", () => {
-    const shipped = TidyTree.of(new Map([["packages/log/src/A.ts", proves("ING-01")]])).sources;
+    const shipped = shipping(proves("ING-01"));
     const commented = citing(`// ${proves("ING-01")}`);
     expect(Requirements.check([page("- **ING-01** One.")], [...shipped, ...commented])).toHaveLength(1);
   });
@@ -61,6 +62,13 @@ describe("the gate", () => {
     expect(problems.map((line) => line.split(" ")[0])).toEqual([
       "docs/spec/ingress.md:1",
       "docs/spec/ingress.md:2",
+    ]);
+  });
+
+  test("a comment in shipped code that names a clause of no page", () => {
+    const pages = [page("- **ING-01** (gap) One.")];
+    expect(Requirements.check(pages, shipping("// Implements ING-01 and ING-02."))).toEqual([
+      "packages/log/src/A.ts:1 mentions ING-02, which no page of docs/spec defines",
     ]);
   });
 

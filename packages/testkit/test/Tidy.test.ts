@@ -44,7 +44,7 @@ const examples: Readonly<Record<string, Example>> = {
   "relative imports": {
     broken: logUsing("../../protocol/src/Limits.ts"),
     says: "import @social-harness/<package>/<path> instead",
-    sound: logUsing("../src/Limits.ts"),
+    sound: { ...logUsing("./wire/A.ts"), ...inTest('import "../../../tools/vectors/A.ts";') },
   },
   "declared dependencies": {
     broken: { ...logUsing("ws"), "packages/log/package.json": manifest({ devDependencies: { ws: "1" } }) },
