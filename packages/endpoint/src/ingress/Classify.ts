@@ -1,0 +1,182 @@
+// Turns certified remote posts into items, in the order of their commits, or consumes them. Works in the caller's
+// transaction: the pending row goes in the same one that admits or consumes its post. Needs no subscriber, and decides
+// nothing about what a host does with an item. Implements ING-02 to ING-07, ING-10 and ING-23.
+
+import * as Closed from "@social-harness/protocol/encoding/Closed";
+import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
+import * as Address from "@social-harness/protocol/address/Address";
+import type { MulticastItem } from "@social-harness/protocol/delivery/Item";
+import type * as Content from "@social-harness/protocol/history/Content";
+import * as Membership from "@social-harness/protocol/history/Membership";
+import * as Record from "@social-harness/protocol/history/Record";
+import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
+import type { AgentName } from "@social-harness/protocol/identity/AgentName";
+import type { AgentId, ConversationId, RecordHash } from "@social-harness/protocol/identity/Identifier";
+import * as Limits from "@social-harness/protocol/Limits";
+import type { Database, Row } from "../store/Database.ts";
+import * as CollectivePart from "./CollectivePart.ts";
+import * as Inbox from "./Inbox.ts";
+
+export interface ClassifyOptions {
+  /** This endpoint's own agent. */
+  readonly self: AgentId;
+  /** Epoch milliseconds. */
+  readonly now: number;
+  readonly random: Inbox.Random;
+  /** Rows of one pass, so that a long absence does not make one endless transaction. */
+  readonly rowsMax: number;
+}
+
+export interface Outcome {
+  readonly admitted: number;
+  readonly consumed: ReadonlyArray<{
+    readonly recordHash: RecordHash;
+    readonly reason: CollectivePart.ConsumedReason;
+  }>;
+  /** Records that cannot be read. They stay pending, and nothing of their conversation passes them. */
+  readonly unreadable: ReadonlyArray<{
+    readonly recordHash: RecordHash;
+    readonly conversationId: ConversationId;
+  }>;
+  /** Whether rows are left that another pass would try. */
+  readonly hasMore: boolean;
+}
+
+/** The bounds are those of a stored record: 32 cards and content at its limit stay under them by far. */
+const storedBounds = { bytesMax: 1_048_576, depthMax: Limits.jsonDepthMax };
+const decodeCore = Closed.bytesDecoder(Record.RecordCore, storedBounds);
+const decodeMembership = Closed.bytesDecoder(Membership.schema, storedBounds);
+
+const bytesOf = (text: unknown): Uint8Array => Buffer.from(text as string, "utf8");
+
+type Names = ReadonlyMap<AgentId, AgentName>;
+
+/** The names of a conversation's members. Its cards were verified before it was stored. */
+const namesOf = (row: Row): Names => {
+  const cards = decodeMembership(bytesOf(row.membership)).members.map(AgentCard.decode);
+  return new Map(cards.map(({ agentId, agentName }) => [agentId, agentName]));
+};
+
+const nameOf = (names: Names, agentId: AgentId): AgentName => {
+  const name = names.get(agentId);
+  if (name === undefined) throw new DecodeError("schema", "a record names an agent that is no member");
+  return name;
+};
+
+/** The item of a post as the member `self` sees it: addresses are relative to the one who reads them. */
+export const itemOf = (
+  intent: Record.PostIntent,
+  content: Content.Content,
+  names: Names,
+  self: AgentId,
+): MulticastItem => {
+  const sender = Address.ofAgent(nameOf(names, intent.authorAgentId));
+  const address = Address.ofMembers([...names.values()], nameOf(names, self));
+  const { postId } = intent;
+  if (names.size === 2) {
+    const direct = address as Address.AgentAddress;
+    return { kind: "multicast", message: { kind: "direct", postId, address: direct, sender, content } };
+  }
+  const group = address as Address.GroupAddress;
+  const members = group
+    .slice("group:".length)
+    .split(",") as ReadonlyArray<string> as ReadonlyArray<AgentName>;
+  return {
+    kind: "multicast",
+    message: {
+      kind: "group",
+      postId,
+      address: group,
+      sender,
+      members: members.map(Address.ofAgent),
+      content,
+    },
+  };
+};
+
+type Pass = ClassifyOptions & { readonly namesOf: (conversationId: ConversationId) => Names };
+
+/** Decodes each conversation's membership once a pass. */
+const membershipsOf = (db: Database): Pass["namesOf"] => {
+  const known = new Map<ConversationId, Names>();
+  return (conversationId) => {
+    let names = known.get(conversationId);
+    if (names === undefined) {
+      const row = db.get("SELECT membership FROM conversation WHERE conversation_id = ?", conversationId);
+      names = namesOf(row as Row);
+      known.set(conversationId, names);
+    }
+    return names;
+  };
+};
+
+interface PendingRow {
+  readonly sequence: number;
+  readonly conversationId: ConversationId;
+  readonly recordHash: RecordHash;
+}
+
+const classify = (db: Database, pending: PendingRow, pass: Pass): CollectivePart.ConsumedReason | null => {
+  const record = db.get("SELECT core FROM record WHERE record_hash = ?", pending.recordHash) as Row;
+  const { postIntent } = decodeCore(bytesOf(record.core)).action;
+  if (postIntent.authorAgentId === pass.self) return "own-post";
+  const content = CollectivePart.strip(postIntent.content);
+  if (typeof content === "string") return content;
+  Inbox.admit(db, {
+    item: itemOf(postIntent, content, pass.namesOf(pending.conversationId), pass.self),
+    conversationId: pending.conversationId,
+    recordHash: pending.recordHash,
+    now: pass.now,
+    random: pass.random,
+  });
+  return null;
+};
+
+const listOf = (unreadable: ReadonlyMap<ConversationId, RecordHash>): Outcome["unreadable"] =>
+  Array.from(unreadable, ([conversationId, recordHash]) => ({ conversationId, recordHash }));
+
+const chunkRows = 64;
+
+/** Pending rows in the order of their commits, read in chunks because rows go while the walk is under way. */
+function* pendingRows(db: Database): Iterable<PendingRow> {
+  for (let after = 0; ;) {
+    const rows = db.all(
+      "SELECT sequence, conversation_id, record_hash FROM pending WHERE sequence > ? ORDER BY sequence LIMIT ?",
+      after,
+      chunkRows,
+    );
+    for (const row of rows) {
+      after = row.sequence as number;
+      yield {
+        sequence: after,
+        conversationId: row.conversation_id as ConversationId,
+        recordHash: row.record_hash as RecordHash,
+      };
+    }
+    if (rows.length < chunkRows) return;
+  }
+}
+
+/** Classifies pending rows in the order of their commits, at most `rowsMax` of them. Call inside a transaction. */
+export const classifyPending = (db: Database, options: ClassifyOptions): Outcome => {
+  const pass: Pass = { ...options, namesOf: membershipsOf(db) };
+  const consumed: Array<Outcome["consumed"][number]> = [];
+  const unreadable = new Map<ConversationId, RecordHash>();
+  let admitted = 0;
+  for (const row of pendingRows(db)) {
+    if (admitted + consumed.length === options.rowsMax) {
+      return { admitted, consumed, unreadable: listOf(unreadable), hasMore: true };
+    }
+    if (unreadable.has(row.conversationId)) continue;
+    try {
+      const reason = classify(db, row, pass);
+      if (reason === null) admitted += 1;
+      else consumed.push({ recordHash: row.recordHash, reason });
+      db.run("DELETE FROM pending WHERE sequence = ?", row.sequence);
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      unreadable.set(row.conversationId, row.recordHash);
+    }
+  }
+  return { admitted, consumed, unreadable: listOf(unreadable), hasMore: false };
+};

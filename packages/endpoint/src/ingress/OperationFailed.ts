@@ -1,0 +1,25 @@
+// What this endpoint tells its own host about an operation that ended without its effect. The text is fixed for each
+// reason: nothing that a peer wrote can stand in it.
+
+import type { MessageAddress } from "@social-harness/protocol/address/Address";
+import type { OperationFailedItem } from "@social-harness/protocol/delivery/Item";
+import type { PostId } from "@social-harness/protocol/identity/Identifier";
+
+type Reason = OperationFailedItem["error"]["reason"];
+
+const messages: Readonly<Record<Reason, string>> = {
+  refused: "The members refused this post. It was not delivered to anyone.",
+  withdrawn: "This post was withdrawn before it was certified. It was not delivered to anyone.",
+  "outcome-unknown": "This post could not be certified in time. Whether a member saw it is unknown.",
+};
+
+export const itemOf = (post: {
+  readonly postId?: PostId;
+  readonly to: MessageAddress;
+  readonly reason: Reason;
+}): OperationFailedItem => ({
+  kind: "operationFailed",
+  ...(post.postId === undefined ? {} : { postId: post.postId }),
+  to: post.to,
+  error: { reason: post.reason, message: messages[post.reason] },
+});
