@@ -1,0 +1,67 @@
+import * as fc from "fast-check";
+import { expect } from "vitest";
+import * as Base64Url from "@social-harness/protocol/encoding/Base64Url";
+import { verifies } from "@social-harness/testkit/Verifies";
+
+verifies("FND-20", "every byte string has one spelling that decodes, and it is the encoder's", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 70 }), (bytes) => {
+      const text = Base64Url.encode(bytes);
+      expect(Base64Url.decode(text)?.equals(bytes)).toBe(true);
+    }),
+  );
+});
+
+verifies("FND-20", "whatever text decodes is what its bytes encode to", () => {
+  const character = fc.constantFrom(..."ABYZabyz0189-_+/= \t\n\u00e9\uff21");
+  fc.assert(
+    fc.property(fc.string({ unit: character, maxLength: 12 }), (text) => {
+      const bytes = Base64Url.decode(text);
+      if (bytes !== null) expect(Base64Url.encode(bytes)).toBe(text);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+verifies(
+  "FND-20",
+  "padding, white space, the other alphabet, impossible lengths and stray bits are refused",
+  () => {
+    for (const text of [
+      "AA==",
+      "AA=",
+      "AA ",
+      " AA",
+      "A\nA",
+      "AA\n",
+      "+AAA",
+      "/AAA",
+      "A",
+      "AAAAA",
+      "AB",
+      "AAB",
+      "AA\0A",
+      "\uff21A",
+    ]) {
+      expect(Base64Url.decode(text), JSON.stringify(text)).toBeNull();
+    }
+    for (const text of ["", "AA", "AAA", "AAAA", "AQ", "AAE", "-_-_"]) {
+      expect(Base64Url.decode(text), JSON.stringify(text)).not.toBeNull();
+    }
+  },
+);
+
+verifies("FND-20", "a length's pattern matches exactly what decodes to that many bytes", () => {
+  const alphabet = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"];
+  for (const byteCount of [16, 32, 64, 30]) {
+    const pattern = Base64Url.patternOf(byteCount, "x_");
+    const length = Math.ceil((byteCount * 8) / 6);
+    for (const last of alphabet) {
+      const body = "A".repeat(length - 1) + last;
+      expect(pattern.test(`x_${body}`)).toBe(Base64Url.decode(body) !== null);
+    }
+    for (const body of ["A".repeat(length - 1), "A".repeat(length + 1), `${"A".repeat(length)}\n`]) {
+      expect(pattern.test(`x_${body}`)).toBe(false);
+    }
+  }
+});
