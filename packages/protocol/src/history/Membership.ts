@@ -6,7 +6,7 @@ import { DecodeError } from "../encoding/DecodeError.ts";
 import { hash } from "../encoding/Hash.ts";
 import * as AgentCard from "../identity/AgentCard.ts";
 import {
-  AgentId,
+  type AgentId,
   compareAgentIds,
   ConversationId,
   MembershipHash,

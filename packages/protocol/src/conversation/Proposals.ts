@@ -1,0 +1,100 @@
+// Judging proposals as the lane brings them: believed or dropped, kept when their time may come, never more than a few of
+// one author. Implements HIS-22 and HIS-23.
+
+import * as Record from "../history/Record.ts";
+import * as Statement from "../history/Statement.ts";
+import { actionVoteOf } from "../history/VerifyRecord.ts";
+import * as Limits from "../Limits.ts";
+import type { Draft } from "./Draft.ts";
+import type { ReceivedOf } from "./Event.ts";
+import type { OpenRecord, SignerMap } from "./State.ts";
+import { nextHeight, subjectOf } from "./State.ts";
+
+export const takeProposal = (
+  draft: Draft,
+  { from, laneSequence, packet }: ReceivedOf<"proposal_packet">,
+): void => {
+  const { state, inputs } = draft;
+  const { recordCore: core } = packet;
+  if (laneSequence === null || core.action.authorAgentId !== from) {
+    return draft.note("a proposal came outside the lane or from another than its author");
+  }
+  const next = nextHeight(state);
+  if (core.action.height < next) return;
+  const recordHash = Record.recordHashOf(core);
+  const known = draft.find(recordHash);
+  if (known !== undefined) {
+    if (known.laneSequence === null) {
+      draft.replaceOpen({ ...known, laneSequence, authorSignature: packet.authorSignature });
+    }
+    return;
+  }
+  const problem = problemOf(draft, from, core);
+  if (problem !== null) return draft.note(problem);
+  const card = inputs.members.cardOf(from);
+  const proposal = { kind: "proposal" as const, authorAgentId: from, actionHash: core.actionHash };
+  if (
+    card === undefined ||
+    !Statement.verify(inputs.trust.verifier, card.signingKey, proposal, packet.authorSignature)
+  ) {
+    return draft.note("a proposal's signature does not verify");
+  }
+  const record: OpenRecord = {
+    recordHash,
+    actionHash: core.actionHash,
+    height: core.action.height,
+    previousRecordHash: core.action.previousRecordHash,
+    anchorHash: core.anchorHash,
+    author: from,
+    postId: core.action.postIntent.postId,
+    postIntentHash: core.action.postIntentHash,
+    authorSignature: packet.authorSignature,
+    laneSequence,
+    action: {},
+    durability: {},
+  };
+  const action = authorVoteOf(draft, record, packet.actionVote);
+  if (action === null)
+    return draft.note("a proposal's own action vote is missing, superfluous or does not verify");
+  draft.addOpen({ ...record, action }, core);
+};
+
+/** The vote inside a proposal: there exactly when the conversation has two members. Null when it is not as it must be. */
+const authorVoteOf = (
+  draft: Draft,
+  record: OpenRecord,
+  vote: Statement.SignerEvidence | undefined,
+): SignerMap | null => {
+  const { members, trust } = draft.inputs;
+  if (members.n !== 2) return vote === undefined ? {} : null;
+  const card = members.cardOf(record.author);
+  if (vote === undefined || vote.signerAgentId !== record.author || card === undefined) return null;
+  const statement = actionVoteOf(subjectOf(record, members.conversationId), record.author);
+  if (!Statement.verify(trust.verifier, card.signingKey, statement, vote.signature)) return null;
+  return { [record.author]: vote.signature };
+};
+
+/** Why a proposal at or above the open height is not kept, or null. */
+const problemOf = (draft: Draft, author: OpenRecord["author"], core: Record.RecordCore): string | null => {
+  const { state, inputs } = draft;
+  const { action } = core;
+  if (!Record.isConsistent(core)) return "a proposal's hashes do not recompute";
+  if (action.membershipHash !== inputs.members.membershipHash) return "a proposal names another membership";
+  if (action.height === nextHeight(state) && action.previousRecordHash !== (state.head?.recordHash ?? null)) {
+    return "a proposal stands on another predecessor than the certified head";
+  }
+  if (action.kind === "genesis") {
+    const { anchor } = action;
+    if (anchor.kind !== "genesis_anchor" || anchor.routerInstanceId !== inputs.routerInstanceId) {
+      return "a GENESIS names another Router instance";
+    }
+  }
+  const { postId } = action.postIntent;
+  if (draft.postUsed(author, postId)) return "a proposal repeats a certified post";
+  const own = state.open.filter((record) => record.author === author);
+  if (own.length >= Limits.candidatesPerAuthorMax) return "an author has too many open proposals";
+  if (own.some((record) => record.postId === postId && record.postIntentHash !== action.postIntentHash)) {
+    return "a proposal gives one post id to two intents";
+  }
+  return null;
+};

@@ -1,0 +1,80 @@
+// The conversation fold: transition(state, event, inputs) -> {state, commands}. The table below is total: a new phase or a
+// new kind of packet does not compile until each of its cells is decided. Pure: no I/O, no clock, no randomness.
+// Implements HIS-20.
+
+import type { Command } from "./Command.ts";
+import * as CatchUp from "./CatchUp.ts";
+import { Draft } from "./Draft.ts";
+import type { Event, Inputs, ReceivedOf } from "./Event.ts";
+import type { PacketKind } from "./Packet.ts";
+import { takeProposal } from "./Proposals.ts";
+import { settle } from "./Settle.ts";
+import { type Phase, phaseOf, type State } from "./State.ts";
+import { resume, tick } from "./Timers.ts";
+import { takeActionCertificate, takeNotice, takeVotes } from "./Votes.ts";
+
+type EventKind = Exclude<Event["kind"], "packet"> | PacketKind;
+type PayloadOf<K extends EventKind> = K extends PacketKind ? ReceivedOf<K> : null;
+type Cell<K extends EventKind> = (draft: Draft, payload: PayloadOf<K>) => void;
+export type TransitionTable = { readonly [P in Phase]: { readonly [K in EventKind]: Cell<K> } };
+
+/** Nothing happens beyond Settle.ts. */
+const nothing = (): void => undefined;
+
+/** A packet of the part of the protocol that changes rounds; this version takes part in round 0 only. */
+const notTakenPart = (draft: Draft): void => draft.note("a packet of a later round was passed over");
+
+const gap = (draft: Draft): void => CatchUp.fallBehind(draft, null, null);
+
+const anyPhase = {
+  submitted: nothing,
+  resumed: resume,
+  folded: nothing,
+  gap,
+  tick,
+  proposal_packet: takeProposal,
+  vote_packet: takeVotes,
+  action_certificate: takeActionCertificate,
+  certified_notice: takeNotice,
+  catch_up_request: CatchUp.answerCatchUp,
+  record_request: CatchUp.answerRecordRequest,
+  refusal: notTakenPart,
+  withdrawal: notTakenPart,
+  wish: notTakenPart,
+  statement_packet: notTakenPart,
+  completed_reanchor: notTakenPart,
+  equivocation_proof: notTakenPart,
+} as const;
+
+export const table: TransitionTable = {
+  opening: { ...anyPhase, catch_up_page: nothing, record_response: nothing },
+  open: { ...anyPhase, catch_up_page: nothing, record_response: nothing },
+  behind: {
+    ...anyPhase,
+    catch_up_page: CatchUp.takeCatchUpPage,
+    record_response: CatchUp.takeRecordResponse,
+  },
+};
+
+const apply = <K extends EventKind>(draft: Draft, phase: Phase, kind: K, payload: PayloadOf<K>): void => {
+  const cell = table[phase][kind] as Cell<K>;
+  cell(draft, payload);
+};
+
+export const transition = (
+  state: State,
+  event: Event,
+  inputs: Inputs,
+): { readonly state: State; readonly commands: ReadonlyArray<Command> } => {
+  const draft = new Draft(state, inputs);
+  const phase = phaseOf(state);
+  if (event.kind === "packet") {
+    const { packet } = event;
+    if (inputs.members.indexOf(event.from) >= 0) apply(draft, phase, packet.kind, event as never);
+    else draft.note("a packet came from an agent that is not a member");
+  } else {
+    apply(draft, phase, event.kind, null);
+  }
+  settle(draft);
+  return draft.finish();
+};

@@ -1,0 +1,57 @@
+// Agents of a simulated network: cards under one Registry key, from one seed. The keyed-hash signer stands in for Ed25519
+// where a run is about order and not about curves; real keys are one argument away.
+
+import { createHmac } from "node:crypto";
+import { preimage } from "@social-harness/protocol/encoding/Hash";
+import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
+import type { AgentName } from "@social-harness/protocol/identity/AgentName";
+import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
+import { Ed25519Signature, PrincipalId, SealingKey } from "@social-harness/protocol/identity/Identifier";
+import type { Signer, Verifier } from "@social-harness/protocol/identity/Signing";
+
+export interface Agent {
+  readonly card: AgentCard.AgentCard;
+  readonly signer: Signer;
+}
+
+const macOf = (publicKey: string, bytes: Buffer): Buffer =>
+  createHmac("sha512", `simulated ${publicKey}`).update(bytes).digest();
+
+/** Signs with a hash keyed by the public key: nothing secret, but nobody in a simulation forges it by accident. */
+export const simulatedSigner = (signer: Signer): Signer => ({
+  publicKey: signer.publicKey,
+  sign: (artifact, value) => Ed25519Signature.fromBytes(macOf(signer.publicKey, preimage(artifact, value))),
+});
+
+export const simulatedVerifier: Verifier = {
+  verify: (publicKey, artifact, value, signature) =>
+    Ed25519Signature.fromBytes(macOf(publicKey, preimage(artifact, value))) === signature,
+};
+
+/** `count` agents named agent-000, agent-001, ... whose keys come from `seed`. */
+export const createAgents = (
+  count: number,
+  seed: string,
+  real: boolean,
+): { readonly agents: ReadonlyArray<Agent>; readonly registry: Signer; readonly verifier: Verifier } => {
+  const verifier = real ? Ed25519.verifier : simulatedVerifier;
+  const signerOf = (name: string): Signer => {
+    const signer = Ed25519.signerFromSeed(createHmac("sha256", seed).update(name).digest());
+    return real ? signer : simulatedSigner(signer);
+  };
+  const registry = signerOf("registry");
+  const agents = Array.from({ length: count }, (_, i): Agent => {
+    const agentName = `agent-${String(i).padStart(3, "0")}` as AgentName;
+    const signer = signerOf(agentName);
+    const keys: AgentCard.AgentKeys = {
+      agentName,
+      principalId: PrincipalId.fromBytes(Buffer.alloc(16, i)),
+      signingKey: signer.publicKey,
+      sealingKey: SealingKey.fromBytes(createHmac("sha256", seed).update(`sealing ${agentName}`).digest()),
+      registryKey: registry.publicKey,
+    };
+    const issuedAt = "2026-01-01T00:00:00Z" as AgentCard.Timestamp;
+    return { card: AgentCard.issue(registry, keys, AgentCard.signKeys(signer, keys), issuedAt), signer };
+  });
+  return { agents, registry, verifier };
+};
