@@ -1,5 +1,5 @@
 // Expected failures of the endpoint's operations: for each operation exactly the closed list of reasons that may cross
-// MCP. Anything else that is thrown is a defect. Implements MGT-60 and MGT-61.
+// MCP. Anything else that is thrown is a defect. Implements MGT-62.
 
 export type RegisterReason = "dependency-unavailable" | "persistence-failed" | "incompatible-daemon";
 export type StatusReason = "persistence-failed" | "incompatible-daemon";

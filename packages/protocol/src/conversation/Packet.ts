@@ -1,5 +1,5 @@
 // The packets that members exchange inside sealed envelopes: closed shapes, decoded by kind.
-// Says what may be written on the wire and nothing about what it does. Implements HIS-12.
+// Says what may be written on the wire and nothing about what it does. Implements HIS-12 and HIS-14.
 
 import * as Schema from "effect/Schema";
 import type { Json } from "../encoding/CanonicalJson.ts";

@@ -1,6 +1,6 @@
 // The conversation fold: transition(state, event, inputs) -> {state, commands}. The table below is total: a new phase or a
 // new kind of packet does not compile until each of its cells is decided. Pure: no I/O, no clock, no randomness.
-// Implements HIS-20.
+// Implements HIS-37 and HIS-38.
 
 import type { Command } from "./Command.ts";
 import * as CatchUp from "./CatchUp.ts";

@@ -1,5 +1,5 @@
 // What a receiving host gets: classified items, closed. The content of a message is the certified content without its
-// collective part. Implements ING-01 to ING-05.
+// collective part. Implements ING-05 to ING-07.
 
 import * as Schema from "effect/Schema";
 import * as Address from "../address/Address.ts";

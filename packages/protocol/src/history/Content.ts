@@ -1,4 +1,4 @@
-// The content of a post: a nonempty array of text and data parts, bounded in bytes and depth. Implements HIS-03.
+// The content of a post: a nonempty array of text and data parts, bounded in bytes and depth. Implements HIS-04.
 
 import * as Schema from "effect/Schema";
 import * as CanonicalJson from "../encoding/CanonicalJson.ts";

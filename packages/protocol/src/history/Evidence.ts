@@ -1,5 +1,5 @@
 // What makes a record certified: its action certificate, its durability certificate and the anchors they stand under.
-// Evidence is never inside a record's hash: members' sets may differ. Implements HIS-10 and HIS-11.
+// Evidence is never inside a record's hash: members' sets may differ. Implements HIS-08 and HIS-11.
 
 import * as Schema from "effect/Schema";
 import type { Json } from "../encoding/CanonicalJson.ts";

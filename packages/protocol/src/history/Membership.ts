@@ -1,5 +1,5 @@
 // The fixed membership of a conversation, and its ids. Both lists stand in increasing order of decoded AgentId bytes.
-// Implements HIS-02.
+// Implements HIS-02 and HIS-03.
 
 import * as Schema from "effect/Schema";
 import { DecodeError } from "../encoding/DecodeError.ts";

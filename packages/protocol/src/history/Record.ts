@@ -1,5 +1,5 @@
 // The values of a record chain: intents, anchors, actions and record cores, with the hash of each.
-// Shapes only; VerifyRecord.ts says when a record is true. Implements HIS-04 to HIS-07.
+// Shapes only; VerifyRecord.ts says when a record is true. Implements HIS-05 to HIS-08.
 
 import * as Schema from "effect/Schema";
 import { hash } from "../encoding/Hash.ts";

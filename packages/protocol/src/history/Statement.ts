@@ -1,5 +1,5 @@
 // Everything a member signs about a conversation. The artifact of a statement is its kind with `-` for `_`.
-// Votes name all that a proof needs without content. Implements HIS-08 and HIS-09.
+// Votes name all that a proof needs without content. Implements HIS-09 and HIS-10.
 
 import * as Schema from "effect/Schema";
 import type { Json } from "../encoding/CanonicalJson.ts";

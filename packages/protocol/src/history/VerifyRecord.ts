@@ -1,5 +1,5 @@
 // The one function that decides whether a record is certified. Commit, catch-up, history reads, start-up, export and the
-// offline verifier all call it, so they can never disagree. Implements HIS-60 to HIS-66.
+// offline verifier all call it, so they can never disagree. Implements HIS-60 to HIS-62.
 
 import type { ActionHash, AnchorHash, RecordHash, SigningKey } from "../identity/Identifier.ts";
 import type { Verifier } from "../identity/Signing.ts";

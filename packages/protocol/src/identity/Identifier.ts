@@ -71,7 +71,7 @@ export type SealingKey = typeof SealingKey.schema.Type;
 export const Ed25519Signature = define("Ed25519Signature", "", 64);
 export type Ed25519Signature = typeof Ed25519Signature.schema.Type;
 
-/** The event id of a delivery: the token's bytes under another prefix (ING-12). */
+/** The event id of a delivery: the token's bytes under another prefix (ING-21). */
 export const eventIdOf = (token: DeliveryToken): EventId => EventId.fromBytes(DeliveryToken.toBytes(token));
 export const deliveryTokenOf = (eventId: EventId): DeliveryToken =>
   DeliveryToken.fromBytes(EventId.toBytes(eventId));
