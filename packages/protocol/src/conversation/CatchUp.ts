@@ -1,5 +1,5 @@
 // Being behind: asking peers for records this member cannot commit, answering those who ask, and believing only what
-// verifies whole. Implements HIS-41 to HIS-48.
+// verifies whole. Implements HIS-43 to HIS-48.
 
 import * as CanonicalJson from "../encoding/CanonicalJson.ts";
 import type { HistoryRecord } from "../history/Evidence.ts";

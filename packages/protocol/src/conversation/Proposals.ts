@@ -1,5 +1,5 @@
 // Judging proposals as the lane brings them: believed or dropped, kept when their time may come, never more than a few of
-// one author. Implements HIS-22 and HIS-23.
+// one author. Implements HIS-21, HIS-24 and HIS-25.
 
 import * as Record from "../history/Record.ts";
 import * as Statement from "../history/Statement.ts";

@@ -1,5 +1,5 @@
 // Taking in evidence: votes, action certificates and certified notices. Every signature is verified once, on arrival, and
-// kept with the record it names. Evidence of what this member cannot commit makes it ask. Implements HIS-24 to HIS-27.
+// kept with the record it names. Evidence of what this member cannot commit makes it ask. Implements HIS-29 to HIS-31, HIS-41 and HIS-43.
 
 import { actionThresholdOf } from "../history/Quorum.ts";
 import * as Statement from "../history/Statement.ts";
