@@ -1,0 +1,135 @@
+// One POST to one Registry: bounded, deadlined, to exactly the configured address. Follows no redirect, uses no proxy from
+// the environment, keeps sockets of its own. Turns every status into the closed error that it means.
+
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import * as Closed from "@social-harness/protocol/encoding/Closed";
+import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
+import * as Limits from "../Limits.ts";
+import * as Wire from "../Wire.ts";
+import { RegistryError } from "./RegistryError.ts";
+
+export interface Call {
+  readonly path: string;
+  readonly body: Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly answerBytesMax: number;
+  readonly signal: AbortSignal;
+}
+
+export interface HttpCaller {
+  /** The body of a 200 answer. Rejects with `RegistryError`, or with the signal's abort as `unavailable`. */
+  readonly post: (call: Call) => Promise<Buffer>;
+  readonly close: () => void;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly mediaType: string;
+  readonly retryAfter: string | undefined;
+  readonly body: Buffer;
+}
+
+const decodeError = Closed.bytesDecoder(Wire.ErrorAnswer, { bytesMax: 64, depthMax: 1 });
+
+const readAnswer = (response: IncomingMessage, bytesMax: number): Promise<Answer> => {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const chunks: Array<Buffer> = [];
+  let size = 0;
+  response.on("data", (chunk: Buffer) => {
+    size += chunk.byteLength;
+    if (size > bytesMax) {
+      reject(new RegistryError("invalid-answer", "the Registry's answer is too long"));
+      response.destroy();
+    } else {
+      chunks.push(chunk);
+    }
+  });
+  response.on("end", () =>
+    resolve({
+      status: response.statusCode ?? 0,
+      mediaType: response.headers["content-type"] ?? "",
+      retryAfter: response.headers["retry-after"],
+      body: Buffer.concat(chunks),
+    }),
+  );
+  const broken = (): void => reject(new RegistryError("unavailable", "the Registry's answer broke off"));
+  response.on("error", broken);
+  response.on("close", broken);
+  return promise;
+};
+
+/** The body of a good answer; throws what any other answer means. */
+const bodyOf = ({ status, mediaType, retryAfter, body }: Answer): Buffer => {
+  if (status >= 500) throw new RegistryError("unavailable", `the Registry answered ${status}`);
+  if (status === 429) {
+    const seconds = /^\d{1,5}$/.test(retryAfter ?? "") ? Number(retryAfter) : 1;
+    throw new RegistryError("overloaded", `the Registry asks to wait ${seconds} s`, {
+      retryAfterSeconds: seconds,
+    });
+  }
+  if (!mediaType.startsWith("application/json")) {
+    throw new RegistryError("invalid-answer", "the Registry's answer is not JSON");
+  }
+  if (status === 200) return body;
+  const code = errorCodeOf(body);
+  if (code === null || Wire.statusOf[code] !== status) {
+    throw new RegistryError("invalid-answer", `the Registry answered ${status} without a known error`);
+  }
+  throw new RegistryError("refused", `the Registry refused the request: ${code}`, { code });
+};
+
+const errorCodeOf = (body: Buffer): Wire.ErrorCode | null => {
+  try {
+    return decodeError(body).error;
+  } catch (cause) {
+    if (cause instanceof DecodeError) return null;
+    throw cause;
+  }
+};
+
+export const makeHttpCaller = (baseUrl: string): HttpCaller => {
+  const base = baseUrl.replace(/\/$/, "");
+  const secure = base.startsWith("https:");
+  const agent = new (secure ? HttpsAgent : HttpAgent)({
+    keepAlive: true,
+    maxSockets: Limits.clientSocketsMax,
+  });
+  const start = secure ? httpsRequest : httpRequest;
+
+  let closed = false;
+
+  const exchange = (call: Call): Promise<Answer> => {
+    if (closed) return Promise.reject(new RegistryError("unavailable", "the client is closed"));
+    const { path, body, headers, answerBytesMax, signal } = call;
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const request = start(`${base}${path}`, {
+      method: "POST",
+      agent,
+      signal,
+      headers: {
+        "content-type": "application/json",
+        "content-length": body.byteLength,
+        [Wire.versionHeader]: Wire.version,
+        ...headers,
+      },
+    });
+    request.on("response", (response) => readAnswer(response, answerBytesMax).then(resolve, reject));
+    request.on("error", (cause) => {
+      // A kept socket that the Registry closed meanwhile says nothing about the Registry. Every request may be repeated.
+      const stale = request.reusedSocket && "code" in cause && cause.code === "ECONNRESET";
+      if (stale && !signal.aborted && !closed) exchange(call).then(resolve, reject);
+      else reject(new RegistryError("unavailable", "the Registry cannot be reached", { cause }));
+    });
+    request.end(body);
+    return promise;
+  };
+
+  return {
+    post: async (call) => bodyOf(await exchange(call)),
+    close: () => {
+      closed = true;
+      agent.destroy();
+    },
+  };
+};
