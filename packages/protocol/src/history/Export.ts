@@ -137,12 +137,13 @@ export interface VerifiedExport {
 }
 
 export interface Reader {
-  /** Verifies the next line, without its line feed. A post for a record line, null for the other two. */
-  readonly line: (bytes: Uint8Array) => VerifiedPost | null;
-  /** Call after the last line: throws unless the end line was it. */
+  /** Verifies the lines that `chunk` completes, and returns their posts. Chunks may be cut anywhere. */
+  readonly write: (chunk: Uint8Array) => ReadonlyArray<VerifiedPost>;
+  /** Call after the last byte: throws unless it ended the end line. */
   readonly finish: () => VerifiedExport;
 }
 
+const lineFeed = 10;
 const bounds = { bytesMax: Limits.exportLineBytesMax, depthMax: Limits.jsonDepthMax };
 const decodeHeader = Closed.decoder(Header);
 const decodeRecord = Closed.decoder(HistoryRecord);
@@ -168,6 +169,7 @@ const postOf = (head: VerifyRecord.ChainHead, record: HistoryRecord): VerifiedPo
 export const createReader = (trust: VerifyRecord.Trust): Reader => {
   const lines = linesHasher();
   const posts = new Set<string>();
+  let rest: Uint8Array = new Uint8Array();
   let number = 0;
   let header: Header | null = null;
   let head: VerifyRecord.ChainHead | null = null;
@@ -232,21 +234,40 @@ export const createReader = (trust: VerifyRecord.Trust): Reader => {
     result = { header: known, exporter, members: current.members.cards };
   };
 
+  const readLine = (bytes: Uint8Array): VerifiedPost | null => {
+    number += 1;
+    if (result !== null) return refuse("trailing", "something stands behind the end of the export");
+    if (header !== null && head !== null && recordCount === header.records) {
+      readEnd(header, head, bytes);
+      return null;
+    }
+    const post = header === null ? (readHeader(bytes), null) : readRecord(header, bytes);
+    lines.add(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"));
+    return post;
+  };
+
   return {
-    line: (bytes) => {
-      number += 1;
-      if (result !== null) return refuse("trailing", "something stands behind the end of the export");
-      if (header !== null && head !== null && recordCount === header.records) {
-        readEnd(header, head, bytes);
-        return null;
+    write: (chunk) => {
+      const bytes = rest.byteLength === 0 ? chunk : Buffer.concat([rest, chunk]);
+      const found: Array<VerifiedPost> = [];
+      let from = 0;
+      for (let at = bytes.indexOf(lineFeed); at >= 0; from = at + 1, at = bytes.indexOf(lineFeed, from)) {
+        const post = readLine(bytes.subarray(from, at));
+        if (post !== null) found.push(post);
       }
-      const post = header === null ? (readHeader(bytes), null) : readRecord(header, bytes);
-      lines.add(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"));
-      return post;
+      // Copied: the caller may fill the same buffer again.
+      rest = Uint8Array.prototype.slice.call(bytes, from);
+      if (rest.byteLength > bounds.bytesMax) {
+        number += 1;
+        return refuse("malformed", `a line has at most ${bounds.bytesMax} bytes`);
+      }
+      return found;
     },
     finish: () => {
-      if (result !== null) return result;
+      if (result !== null && rest.byteLength === 0) return result;
       number += 1;
+      if (result !== null) return refuse("trailing", "something stands behind the end of the export");
+      if (rest.byteLength > 0) return refuse("truncated", "the file ends in the middle of this line");
       return refuse(
         "truncated",
         header === null

@@ -34,16 +34,13 @@ const group = Chains.chain(
 );
 const directFile = [...Export.write(ada.signer, subjectOf("agent:bob-agent"), direct.records)].join("");
 
-const readAll = (file: Uint8Array | string, trust = Chains.trust) => {
+const readAll = (file: Uint8Array | string, trust = Chains.trust, chunkBytes = 1_000) => {
   const reader = Export.createReader(trust);
   const bytes = Buffer.from(file);
   const posts: Array<Export.VerifiedPost> = [];
-  let from = 0;
-  for (let at = bytes.indexOf(10); at >= 0; from = at + 1, at = bytes.indexOf(10, from)) {
-    const post = reader.line(bytes.subarray(from, at));
-    if (post !== null) posts.push(post);
+  for (let from = 0; from < bytes.length; from += chunkBytes) {
+    posts.push(...reader.write(bytes.subarray(from, from + chunkBytes)));
   }
-  if (from < bytes.length) reader.line(bytes.subarray(from));
   return { posts, verified: reader.finish() };
 };
 
@@ -93,6 +90,15 @@ describe("an export", () => {
     expect(verified.members.map((card) => card.agentName).sort()).toEqual(["ada-agent", "bob-agent"]);
   });
 
+  verifies("RUN-41", "reads the same wherever its bytes are cut", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: directFile.length }), (chunkBytes) => {
+        expect(readAll(directFile, Chains.trust, chunkBytes).posts).toHaveLength(3);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
   verifies("RUN-41", "of a group reads back under its full address", () => {
     const address = Address.ofGroup(group.actors.map(({ name }) => name));
     const file = [...Export.write(ada.signer, subjectOf(address), group.records)].join("");
@@ -136,6 +142,8 @@ describe("what is no export", () => {
     );
     expect(refusal(file((copy) => copy.push(""))).reason).toBe("trailing");
     expect(refusal(file((copy) => copy.splice(3))).reason).toBe("truncated");
+    expect(refusal(directFile.slice(0, -1))).toMatchObject({ reason: "truncated", line: 5 });
+    expect(refusal(directFile + " ")).toMatchObject({ reason: "trailing", line: 6 });
     expect(refusal("").message).toBe("line 1: the file is empty");
   });
 
