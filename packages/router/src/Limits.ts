@@ -39,12 +39,27 @@ export const dedupeMs = 2_592_000_000;
 /** Unacknowledged envelope bytes of one mailbox. */
 export const mailboxBytesMax = 1_073_741_824;
 
-/** Sustained sends of one agent, and the burst above them. A group of 32 costs its busiest member about 65 a post. */
-export const sendsPerSecond = 500;
-export const sendBurst = 2_000;
-/** Sustained bytes of one agent: a dozen of the largest envelopes a second, with four seconds of burst. */
+/** How long acknowledgments wait to be written together. A crash forgets them, which only repeats deliveries. */
+export const acknowledgeDelayMs = 50;
+/** Rows of a mailbox that are looked up at once when its owner catches up. */
+export const mailboxPageRowsMax = 64;
+/** How often bodies and repeats past their time are looked for, and how many are dropped in one transaction. */
+export const expireIntervalMs = 60_000;
+export const expireBatchMax = 256;
+
+/** Sustained sends of one agent, and the burst above them: ten times what the busiest honest member needs. */
+export const sendsPerSecond = 1_000;
+export const sendBurst = 5_000;
+/** Sustained bytes of one agent: some twenty of the largest envelopes a second, with four seconds of burst. */
 export const sendBytesPerSecond = 8_388_608;
 export const sendBytesBurst = 33_554_432;
+/** Senders whose budget is remembered; the longest silent is forgotten first, and starts with a full one. */
+export const budgetsKeptMax = 65_536;
+
+/** Written but unread bytes above the delivery window: some 7,000 replies that a client asked for and never read. */
+export const unreadReplyBytesMax = 1_048_576;
+/** A peer that does not answer a close within this is cut off. */
+export const closeMs = 1_000;
 
 /** A client's sends that are on the wire without an answer. */
 export const clientInFlightMax = 64;

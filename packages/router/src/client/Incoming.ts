@@ -3,13 +3,42 @@
 // Implements RTR-44 to RTR-46.
 
 import type * as AgentCard from "@social-harness/protocol/identity/AgentCard";
-import type { RouterInstanceId, SigningKey } from "@social-harness/protocol/identity/Identifier";
+import type {
+  Ed25519Signature,
+  Opaque32,
+  RouterInstanceId,
+  SigningKey,
+} from "@social-harness/protocol/identity/Identifier";
 import type { Verifier } from "@social-harness/protocol/identity/Signing";
 import * as Limits from "../Limits.ts";
 import * as Envelope from "../wire/Envelope.ts";
 import * as Frames from "../wire/Frames.ts";
 import * as Lane from "../wire/Lane.ts";
-import type { Delivery, Gap, ReadyState } from "./RouterClient.ts";
+
+/** What the Router says about this agent on every connection. */
+export interface ReadyState {
+  readonly routerInstanceId: RouterInstanceId;
+  readonly acknowledgedCursor: number;
+  readonly tailCursor: number;
+  readonly acceptedSends: number;
+}
+
+export interface Delivery {
+  readonly cursor: number;
+  readonly lane: Opaque32;
+  readonly sequence: number;
+  /** Signed by the pinned Router key for this instance, lane and sequence; not compared with its predecessor. */
+  readonly laneHead: Opaque32;
+  readonly signature: Ed25519Signature;
+  /** Decoded and addressed to this agent on this lane; its sender's signature is not verified. */
+  readonly envelope: Envelope.Envelope;
+  readonly envelopeDigest: Opaque32;
+}
+
+export interface Gap {
+  readonly fromCursor: number;
+  readonly toCursor: number;
+}
 
 /** One ready connection as seen from here. */
 export interface Source {
@@ -29,9 +58,14 @@ export interface Incoming {
 }
 
 export interface IncomingOptions {
+  /** The pinned key: the only one whose signatures count. */
   readonly routerKey: SigningKey;
   readonly card: AgentCard.AgentCard;
   readonly verifier: Verifier;
+  /**
+   * Called in cursor order, the next one only when this one's promise has resolved. Says nothing to the Router: `ack`
+   * does. A new connection repeats what was not acknowledged, so cursors that the endpoint has behind it may come again.
+   */
   readonly onDeliver: (delivery: Delivery) => void | Promise<void>;
   readonly onGap: (gap: Gap) => void | Promise<void>;
 }

@@ -1,11 +1,18 @@
 // The sends of one client: in order, a bounded window on the wire, and back to the front of the queue when a connection
 // ends or the Router has no room now. Knows envelopes only as finished text. Implements RTR-42 and RTR-43.
 
-import type { MessageId } from "@social-harness/protocol/identity/Identifier";
+import type { MessageId, Opaque32 } from "@social-harness/protocol/identity/Identifier";
 import * as Limits from "../Limits.ts";
 import * as Frames from "../wire/Frames.ts";
 import { makeBackoff, type BackoffLimits } from "./Backoff.ts";
-import type { SendOutcome } from "./RouterClient.ts";
+
+/**
+ * `accepted`: the Router has it on disk. `rejected`: it never will take these bytes, except for `unavailable`, which
+ * here only says that this client was closed first.
+ */
+export type SendOutcome =
+  | { readonly kind: "accepted"; readonly lane: Opaque32; readonly sequence: number }
+  | { readonly kind: "rejected"; readonly reason: Frames.RejectedReason };
 
 interface Item {
   readonly envelopeText: string;

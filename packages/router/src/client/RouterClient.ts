@@ -2,103 +2,34 @@
 // deliveries one at a time, and never trusts the Router further than its signatures. Remembers nothing across a restart:
 // envelopes and cursors live in the endpoint's store. Implements RTR-40 to RTR-47.
 
-import type * as AgentCard from "@social-harness/protocol/identity/AgentCard";
-import type {
-  Ed25519Signature,
-  MessageId,
-  Opaque32,
-  RouterInstanceId,
-  SigningKey,
-} from "@social-harness/protocol/identity/Identifier";
-import type { Signer, Verifier } from "@social-harness/protocol/identity/Signing";
+import type { MessageId } from "@social-harness/protocol/identity/Identifier";
 import * as Limits from "../Limits.ts";
-import type { Logger } from "../Logger.ts";
-import type { Envelope } from "../wire/Envelope.ts";
-import type * as Frames from "../wire/Frames.ts";
 import * as Transport from "../wire/Transport.ts";
-import { makeBackoff } from "./Backoff.ts";
+import { makeBackoff, type BackoffLimits } from "./Backoff.ts";
 import { makeIncoming } from "./Incoming.ts";
-import { makeOutgoing } from "./Outgoing.ts";
-import { openSession, type Session } from "./Session.ts";
+import { makeOutgoing, type SendOutcome } from "./Outgoing.ts";
+import {
+  openSession,
+  type DisconnectReason,
+  type Session,
+  type SessionLimits,
+  type SessionOptions,
+} from "./Session.ts";
 
-/** What the Router says about this agent on every connection. */
-export interface ReadyState {
-  readonly routerInstanceId: RouterInstanceId;
-  readonly acknowledgedCursor: number;
-  readonly tailCursor: number;
-  readonly acceptedSends: number;
+export type { Delivery, Gap, ReadyState } from "./Incoming.ts";
+export type { SendOutcome } from "./Outgoing.ts";
+export type { DisconnectReason } from "./Session.ts";
+
+export interface ClientLimits extends SessionLimits, BackoffLimits {
+  readonly clientInFlightMax: number;
 }
 
-export interface Delivery {
-  readonly cursor: number;
-  readonly lane: Opaque32;
-  readonly sequence: number;
-  /** Signed by the pinned Router key for this instance, lane and sequence; not compared with its predecessor. */
-  readonly laneHead: Opaque32;
-  readonly signature: Ed25519Signature;
-  /** Decoded and addressed to this agent on this lane; its sender's signature is not verified. */
-  readonly envelope: Envelope;
-  readonly envelopeDigest: Opaque32;
-}
-
-export interface Gap {
-  readonly fromCursor: number;
-  readonly toCursor: number;
-}
-
-/**
- * `accepted`: the Router has it on disk. `rejected`: it never will take these bytes, except for `unavailable`, which
- * here only says that this client was closed first.
- */
-export type SendOutcome =
-  | { readonly kind: "accepted"; readonly lane: Opaque32; readonly sequence: number }
-  | { readonly kind: "rejected"; readonly reason: Frames.RejectedReason };
-
-/** Why a connection or an attempt ended. The client goes on trying after each of them. */
-export type DisconnectReason =
-  | Frames.RefusedReason
-  /** Not reached, or not by a Router. */
-  | "unreachable"
-  /** Another key than the pinned one: nothing was said to it. */
-  | "wrong-router-key"
-  | "connection-lost"
-  | "heartbeat-lost"
-  /** The Router broke the protocol: an undecodable frame, a bad lane signature, a cursor out of order. */
-  | "protocol-error"
-  /** `onDeliver` or `onGap` failed; the delivery comes again on the next connection. */
-  | "delivery-failed";
-
-export interface RouterClientOptions {
-  /** `wss://...`, or `ws://` to loopback. */
-  readonly url: string;
-  /** The pinned key: the only one that this client talks to. */
-  readonly routerKey: SigningKey;
-  readonly card: AgentCard.AgentCard;
-  readonly signer: Signer;
-  readonly verifier: Verifier;
+export interface RouterClientOptions extends SessionOptions {
   readonly random: (byteCount: number) => Uint8Array;
-  readonly logger: Logger;
-  /** After every (re)connection, before any delivery on it. */
-  readonly onReady: (ready: ReadyState) => void;
-  /**
-   * Called in cursor order, the next one only when this one's promise has resolved. Says nothing to the Router: `ack`
-   * does. A new connection repeats what was not acknowledged, so cursors that the endpoint has behind it may come again.
-   */
-  readonly onDeliver: (delivery: Delivery) => void | Promise<void>;
-  readonly onGap: (gap: Gap) => void | Promise<void>;
+  /** After every connection or attempt that ended; the next attempt follows by itself. */
   readonly onDisconnected: (reason: DisconnectReason) => void;
-  /** Certificate authorities in PEM, beside the system's. */
-  readonly certificateAuthority?: string;
   /** Smaller bounds, for tests. */
   readonly limits?: Partial<ClientLimits>;
-}
-
-export interface ClientLimits {
-  readonly backoffMsMin: number;
-  readonly backoffMsMax: number;
-  readonly heartbeatMs: number;
-  readonly helloMs: number;
-  readonly clientInFlightMax: number;
 }
 
 export interface RouterClient {
@@ -115,13 +46,15 @@ export interface RouterClient {
   readonly close: () => Promise<void>;
 }
 
-/** Refusals that do not pass by themselves are met with the longest delay from the start. */
+/** What does not pass by itself in a moment is met with the longest delay from the start. */
 const slowReasons: ReadonlySet<DisconnectReason> = new Set([
   "superseded",
   "bad-card",
   "bad-signature",
   "unsupported-version",
   "wrong-router-key",
+  "protocol-error",
+  "delivery-failed",
 ]);
 
 /** Throws `RangeError` for a URL that is neither `wss:` nor loopback. */

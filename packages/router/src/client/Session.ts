@@ -2,14 +2,45 @@
 // whom they concern. Ends once, with one reason. Implements RTR-40 and RTR-41.
 
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
+import type { Signer } from "@social-harness/protocol/identity/Signing";
 import { WebSocket, type RawData } from "ws";
 import * as Limits from "../Limits.ts";
+import type { Logger } from "../Logger.ts";
 import * as Frames from "../wire/Frames.ts";
 import * as Heartbeat from "../wire/Heartbeat.ts";
 import * as Hello from "../wire/Hello.ts";
-import type { Incoming } from "./Incoming.ts";
+import type { Incoming, IncomingOptions, ReadyState } from "./Incoming.ts";
 import type { Outgoing } from "./Outgoing.ts";
-import type { ClientLimits, DisconnectReason, RouterClientOptions } from "./RouterClient.ts";
+
+/** Why a connection or an attempt ended. The client goes on trying after each of them. */
+export type DisconnectReason =
+  | Frames.RefusedReason
+  /** Not reached, or not by a Router. */
+  | "unreachable"
+  /** Another key than the pinned one: nothing was said to it. */
+  | "wrong-router-key"
+  | "connection-lost"
+  | "heartbeat-lost"
+  /** The Router broke the protocol: an undecodable frame, a bad lane signature, a cursor out of order. */
+  | "protocol-error"
+  /** `onDeliver` or `onGap` failed; the delivery comes again on the next connection. */
+  | "delivery-failed";
+
+export interface SessionOptions extends IncomingOptions {
+  /** `wss://...`, or `ws://` to loopback. */
+  readonly url: string;
+  readonly signer: Signer;
+  readonly logger: Logger;
+  /** After every (re)connection, before any delivery on it. */
+  readonly onReady: (ready: ReadyState) => void;
+  /** Certificate authorities in PEM, in place of the system's. */
+  readonly certificateAuthority?: string;
+}
+
+export interface SessionLimits {
+  readonly heartbeatMs: number;
+  readonly helloMs: number;
+}
 
 export interface Session {
   readonly ready: boolean;
@@ -23,14 +54,7 @@ export interface SessionOwner {
   readonly onEnd: (reason: DisconnectReason) => void;
 }
 
-/** A peer that does not answer a close within this is cut off. */
-const closeMs = 1_000;
-
-export const openSession = (
-  options: RouterClientOptions,
-  limits: ClientLimits,
-  owner: SessionOwner,
-): Session => {
+export const openSession = (options: SessionOptions, limits: SessionLimits, owner: SessionOwner): Session => {
   const { outgoing, incoming } = owner;
   const socket = new WebSocket(options.url, Frames.subprotocol, {
     perMessageDeflate: false,
@@ -129,7 +153,7 @@ export const openSession = (
     },
     close: async () => {
       if (socket.readyState !== WebSocket.CLOSED) socket.close(1000);
-      const cut = setTimeout(() => socket.terminate(), closeMs);
+      const cut = setTimeout(() => socket.terminate(), Limits.closeMs);
       await ended.promise;
       clearTimeout(cut);
     },

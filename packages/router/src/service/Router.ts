@@ -1,0 +1,208 @@
+// The Router service: one listening socket for WebSocket callers and for the probes of whoever operates it. Everything
+// that must survive stands in the log, so a restart on the same log is the same Router to everyone. Content-blind: no
+// code here can open a body. Implements RTR-28, RTR-37 to RTR-39.
+
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { AgentId, RouterInstanceId, SigningKey } from "@social-harness/protocol/identity/Identifier";
+import type { Signer } from "@social-harness/protocol/identity/Signing";
+import type { SqliteLog } from "@social-harness/log/SqliteLog";
+import { WebSocketServer, type WebSocket } from "ws";
+import * as Limits from "../Limits.ts";
+import type { Logger } from "../Logger.ts";
+import * as Frames from "../wire/Frames.ts";
+import * as Transport from "../wire/Transport.ts";
+import { makeAcknowledgments } from "./Acknowledgments.ts";
+import { makeBudget, type BudgetLimits } from "./Budget.ts";
+import {
+  closeCode,
+  serveConnection,
+  type Connection,
+  type ConnectionLimits,
+  type LiveConnection,
+} from "./Connection.ts";
+import { makeMetrics } from "./Metrics.ts";
+import { openRouterStore } from "./RouterStore.ts";
+
+export interface ServiceLimits extends ConnectionLimits, BudgetLimits {
+  readonly connectionsMax: number;
+  readonly mailboxBytesMax: number;
+  readonly retentionMs: number;
+  readonly dedupeMs: number;
+  readonly expireIntervalMs: number;
+}
+
+export interface Listen {
+  readonly host: string;
+  /** 0 takes any free one. */
+  readonly port: number;
+  /** PEM. Without it only a loopback host is served. */
+  readonly tls?: { readonly key: string; readonly cert: string };
+}
+
+export interface RouterOptions {
+  /** Stays open after the Router's close; whoever opened it closes it. */
+  readonly log: SqliteLog;
+  /** Signs lane heads; its public key is what clients pin. */
+  readonly signer: Signer;
+  /** The Registry whose cards admit callers. */
+  readonly registryKey: SigningKey;
+  readonly listen: Listen;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly random: (byteCount: number) => Uint8Array;
+  readonly logger: Logger;
+  readonly limits?: Partial<ServiceLimits>;
+}
+
+export interface Router {
+  /** `ws://` or `wss://`, host and port as they were bound. */
+  readonly url: string;
+  readonly routerKey: SigningKey;
+  readonly routerInstanceId: RouterInstanceId;
+  /** Ends every connection, finishes what is being committed and writes the last acknowledgments. */
+  readonly close: () => Promise<void>;
+}
+
+/** A failed commit makes the Router not ready for this long, or until one succeeds. */
+const notReadyMs = 10_000;
+
+/** Rejects with `RangeError` for plain text off loopback, and with the system's error when it cannot listen. */
+export const startRouter = async (options: RouterOptions): Promise<Router> => {
+  const { signer, listen, clock, logger, random } = options;
+  if (listen.tls === undefined && !Transport.isLoopback(listen.host)) {
+    throw new RangeError("a Router without TLS listens on loopback only");
+  }
+  const limits: ServiceLimits = { ...Limits, ...options.limits };
+  const store = await openRouterStore({ log: options.log, signer, clock, random, ...limits });
+  const acknowledgments = makeAcknowledgments(store, logger);
+  const metrics = makeMetrics();
+  const live = new Map<AgentId, LiveConnection>();
+  const connections = new Set<Connection>();
+  const underWay = new Set<Promise<void>>();
+  let commitFailedAt = -Infinity;
+  let closing = false;
+
+  const context = {
+    store,
+    acknowledgments,
+    budget: makeBudget(clock, limits),
+    metrics,
+    routerKey: signer.publicKey,
+    registryKey: options.registryKey,
+    random,
+    logger,
+    limits,
+    live,
+    track: (work: Promise<void>): void => {
+      underWay.add(work);
+      void work.finally(() => underWay.delete(work));
+    },
+    onCommit: (succeeded: boolean): void => {
+      commitFailedAt = succeeded ? -Infinity : clock();
+    },
+  };
+
+  const sockets = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    maxPayload: Limits.frameBytesMax,
+    // A caller of another version is let in just far enough to be told so.
+    handleProtocols: (offered) =>
+      offered.has(Frames.subprotocol) ? Frames.subprotocol : ([...offered][0] ?? false),
+  });
+
+  const refuse = (socket: WebSocket, reason: Frames.RefusedReason): void => {
+    metrics.refused(reason);
+    socket.on("error", () => {});
+    socket.send(Frames.encode({ kind: "refused", reason }));
+    socket.close(closeCode.refused, reason);
+  };
+
+  sockets.on("connection", (socket: WebSocket) => {
+    if (closing) return socket.terminate();
+    if (socket.protocol !== Frames.subprotocol) return refuse(socket, "unsupported-version");
+    if (sockets.clients.size > limits.connectionsMax) return refuse(socket, "overloaded");
+    const connection = serveConnection(socket, context);
+    connections.add(connection);
+    socket.once("close", () => connections.delete(connection));
+  });
+
+  const answer = (response: ServerResponse, status: number, type: string, body: string): void => {
+    response.writeHead(status, { "content-type": type, "cache-control": "no-store" }).end(body);
+  };
+
+  const probe = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (request.method !== "GET") return answer(response, 405, "text/plain", "method not allowed\n");
+    switch (request.url) {
+      case "/healthz":
+        return answer(response, 200, "text/plain", "ok\n");
+      case "/readyz": {
+        const readable = await store.readable();
+        const ready = !closing && readable && clock() - commitFailedAt > notReadyMs;
+        return answer(response, ready ? 200 : 503, "text/plain", ready ? "ready\n" : "not ready\n");
+      }
+      case "/metrics":
+        return answer(response, 200, "text/plain; version=0.0.4", metrics.text(live.size));
+      default:
+        return answer(response, 404, "text/plain", "not found\n");
+    }
+  };
+
+  const handle = (request: IncomingMessage, response: ServerResponse): void => void probe(request, response);
+  const server: Server =
+    listen.tls === undefined ? createHttpServer(handle) : createHttpsServer(listen.tls, handle);
+  server.on("upgrade", (request, socket, head) => {
+    sockets.handleUpgrade(request, socket, head, (accepted) => sockets.emit("connection", accepted, request));
+  });
+
+  /** Old bodies go in small transactions, so that no send waits long behind them. */
+  const expire = async (): Promise<void> => {
+    try {
+      let dropped = 0;
+      do dropped = closing ? 0 : await store.expire(Limits.expireBatchMax);
+      while (dropped >= Limits.expireBatchMax);
+    } catch (error) {
+      logger("warn", "old bodies could not be dropped", { error: String(error) });
+    }
+  };
+  const expiry = setInterval(() => context.track(expire()), limits.expireIntervalMs);
+  expiry.unref();
+
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(listen.port, listen.host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+  context.track(expire());
+  const { port } = server.address() as AddressInfo;
+  const host = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
+  const url = `${listen.tls === undefined ? "ws" : "wss"}://${host}:${port}`;
+  logger("info", "router listening", { url, routerInstanceId: store.routerInstanceId });
+
+  return {
+    url,
+    routerKey: signer.publicKey,
+    routerInstanceId: store.routerInstanceId,
+    close: async () => {
+      if (closing) return;
+      closing = true;
+      clearInterval(expiry);
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const connection of connections) connection.end(closeCode.goingAway, "closing");
+      const cut = setTimeout(() => sockets.clients.forEach((socket) => socket.terminate()), Limits.closeMs);
+      await closed;
+      clearTimeout(cut);
+      await Promise.all(underWay);
+      await acknowledgments.close();
+    },
+  };
+};

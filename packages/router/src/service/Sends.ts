@@ -1,0 +1,105 @@
+// The sends of one caller: checked, verified, decided by the store, answered. Nothing is said about a send before it is
+// on disk, and what one caller has under way is bounded by not reading its socket. Implements RTR-33 to RTR-36.
+
+import { LogError } from "@social-harness/log/LogError";
+import type { AgentId, MessageId } from "@social-harness/protocol/identity/Identifier";
+import type { WebSocket } from "ws";
+import * as Envelope from "../wire/Envelope.ts";
+import * as Frames from "../wire/Frames.ts";
+import type { Budget } from "./Budget.ts";
+import type { Caller } from "./Greeting.ts";
+import type { Mailbox } from "./Mailbox.ts";
+import type { Metrics } from "./Metrics.ts";
+import type { Copy, RouterStore } from "./RouterStore.ts";
+
+/** What the sends of all callers share. */
+export interface SendsContext {
+  readonly store: RouterStore;
+  readonly budget: Budget;
+  readonly metrics: Metrics;
+  readonly limits: { readonly pendingSendsMax: number };
+  /** The one live connection of each agent. */
+  readonly live: ReadonlyMap<AgentId, { readonly mailbox: Mailbox }>;
+  /** Keeps the work that a closing Router waits for. */
+  readonly track: (work: Promise<void>) => void;
+  /** A commit succeeded or failed. */
+  readonly onCommit: (succeeded: boolean) => void;
+}
+
+export interface Sends {
+  readonly take: (send: Frames.Send) => void;
+  readonly reject: (requestId: number, reason: Frames.RejectedReason) => void;
+}
+
+export const takeSends = (
+  socket: WebSocket,
+  context: SendsContext,
+  { card, cardDigest }: Caller,
+  write: (frame: string) => void,
+  onFault: (error: unknown) => void,
+): Sends => {
+  const { store, budget, metrics, limits, live } = context;
+  const { agentId, signingKey } = card;
+  let pending = 0;
+  /** A send that was refused for now. What comes behind it is refused too until it comes again, so order survives. */
+  let refused: { readonly messageId: MessageId; readonly reason: "rate-limited" | "unavailable" } | null =
+    null;
+
+  const reject = (requestId: number, reason: Frames.RejectedReason): void => {
+    metrics.rejected(reason);
+    write(Frames.encode({ kind: "rejected", requestId, reason }));
+  };
+
+  /** Why a send is not even tried, cheapest first; null when it may go to the store. */
+  const objection = ({ envelope, envelopeText }: Frames.Send): Frames.RejectedReason | null => {
+    const { messageId, senderAgentId, senderCardDigest, signature } = envelope;
+    if (senderAgentId !== agentId || senderCardDigest !== cardDigest) return "not-sender";
+    if (refused !== null && refused.messageId !== messageId) return refused.reason;
+    refused = null;
+    if (!budget.take(agentId, envelopeText.length)) {
+      refused = { messageId, reason: "rate-limited" };
+      return "rate-limited";
+    }
+    return Envelope.verifyText(signingKey, envelopeText, signature) ? null : "bad-signature";
+  };
+
+  const handOut = (copies: ReadonlyArray<Copy>, body: Buffer, bytes: number): void => {
+    for (const copy of copies) {
+      live.get(copy.agentId)?.mailbox.offer(copy.cursor, copy.stored ? body : null, bytes);
+    }
+  };
+
+  const decide = async ({ requestId, envelope, envelopeText }: Frames.Send): Promise<void> => {
+    const envelopeDigest = Envelope.digestOfText(envelopeText);
+    try {
+      const result = await store.accept({ envelope, envelopeText, envelopeDigest });
+      context.onCommit(true);
+      if (result.kind === "rejected") return reject(requestId, result.reason);
+      metrics.accepted();
+      write(Frames.encode({ kind: "accepted", requestId, lane: result.lane, sequence: result.sequence }));
+      handOut(result.copies, result.body, envelopeText.length);
+    } catch (error) {
+      if (!(error instanceof LogError)) throw error;
+      context.onCommit(false);
+      refused ??= { messageId: envelope.messageId, reason: "unavailable" };
+      reject(requestId, "unavailable");
+    }
+  };
+
+  return {
+    reject,
+    take: (send) => {
+      const reason = objection(send);
+      if (reason !== null) return reject(send.requestId, reason);
+      pending += 1;
+      if (pending >= limits.pendingSendsMax) socket.pause();
+      const decided = decide(send)
+        .catch(onFault)
+        .finally(() => {
+          pending -= 1;
+          if (pending === limits.pendingSendsMax - 1) socket.resume();
+        });
+      context.track(decided);
+    },
+  };
+};
