@@ -101,3 +101,14 @@ export const open = (path: string, busyMs = 5_000): Database => {
     close: () => sqlite.close(),
   };
 };
+
+/** Whether an error says that the store could not do its work, as opposed to a defect in the caller. */
+export const isStoreFailure = (error: unknown): boolean =>
+  error instanceof StoreError ||
+  (error instanceof Error && "code" in error && error.code === "ERR_SQLITE_ERROR" && !isConstraint(error));
+
+const sqliteConstraint = 19;
+
+/** A broken constraint is a defect of the writer: the same input would break it again. */
+const isConstraint = (error: Error): boolean =>
+  "errcode" in error && typeof error.errcode === "number" && (error.errcode & 0xff) === sqliteConstraint;

@@ -104,6 +104,26 @@ export const verifier: Verifier = {
   },
 };
 
+/** The same verdict as `verifier`, computed on the thread pool: for callers with many signatures and other work to do. */
+export const verifyInPool = (
+  publicKey: SigningKey,
+  artifact: string,
+  value: Json,
+  signature: Ed25519Signature,
+): Promise<boolean> => {
+  const key = keyObjectOf(publicKey);
+  const bytes = Ed25519Signature.toBytes(signature);
+  if (key === null || !isStrictPoint(bytes.subarray(0, 32)) || !isCanonicalScalar(bytes.subarray(32))) {
+    return Promise.resolve(false);
+  }
+  return new Promise((resolve, reject) => {
+    verifyBytes(null, preimage(artifact, value), key, bytes, (error, verdict) => {
+      if (error === null) resolve(verdict);
+      else reject(error);
+    });
+  });
+};
+
 /** A signer over a raw 32-byte Ed25519 seed. The seed is readable through nothing that this returns. */
 export const signerFromSeed = (seed: Uint8Array): Signer => {
   const pkcs8 = Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), seed]);

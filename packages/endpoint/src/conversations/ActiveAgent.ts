@@ -1,0 +1,234 @@
+// Everything that runs once an agent is registered: its turns, conversations, mailbox, outbox, inbox admission and timers.
+// Composes; the rules live in the parts. One per process and store.
+
+import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
+import type * as AgentCard from "@social-harness/protocol/identity/AgentCard";
+import type { AgentId, PostId, SigningKey } from "@social-harness/protocol/identity/Identifier";
+import type { Signer } from "@social-harness/protocol/identity/Signing";
+import { type RegistryClient } from "@social-harness/registry/client/RegistryClient";
+import { RegistryError } from "@social-harness/registry/client/RegistryError";
+import { createRouterClient, type RouterClient } from "@social-harness/router/client/RouterClient";
+import type { Logger } from "@social-harness/router/Logger";
+import { createOpener, createSealer } from "@social-harness/router/seal/Sealing";
+import type { SealingSecret } from "@social-harness/router/seal/SealingKeys";
+import type { Database } from "../store/Database.ts";
+import * as Settings from "../store/Settings.ts";
+import * as Turns from "../store/Turns.ts";
+import * as Cards from "../transport/Cards.ts";
+import { createInbound } from "../transport/Inbound.ts";
+import { createOutboxSender, enqueue, forget } from "../transport/Outbox.ts";
+import { createRouterLink, type RouterLink } from "../transport/RouterLink.ts";
+import { admitCommitted, type Admitted } from "./Admission.ts";
+import { activeIds, type Conversation } from "./ConversationRows.ts";
+import {
+  type Conversations,
+  createConversations,
+  emptyWork,
+  type EndedIntent,
+  type Work,
+} from "./Conversations.ts";
+import { createTimers } from "./Timers.ts";
+
+export interface ActiveAgentOptions {
+  readonly db: Database;
+  readonly card: AgentCard.AgentCard;
+  readonly signer: Signer;
+  readonly sealingSecret: SealingSecret;
+  readonly trust: Trust;
+  readonly routerUrl: string;
+  readonly routerKey: SigningKey;
+  readonly registry: RegistryClient;
+  readonly clock: () => number;
+  readonly random: (byteCount: number) => Uint8Array;
+  readonly logger: Logger;
+  /** Commits raised the number of unacknowledged items. */
+  readonly onAdmitted: () => void;
+}
+
+export interface ActiveAgent {
+  readonly card: AgentCard.AgentCard;
+  readonly turns: Turns.Turns<Work>;
+  readonly conversations: Conversations;
+  readonly link: RouterLink;
+  /** Resolves with how a post ended, or null when `waitMs` pass first. */
+  readonly waitFor: (postId: PostId, waitMs: number) => Promise<EndedIntent["outcome"] | null>;
+  readonly close: () => Promise<void>;
+}
+
+/** Accepted envelopes are forgotten with the next turn, or after this long: an fsync of their own would buy nothing. */
+const forgetAfterMs = 250;
+/** Intents that nobody proposed expire by this sweep; their lifetime is counted in days. */
+const sweepMs = 3_600_000;
+const lookupRetryMs = 5_000;
+
+export const startActiveAgent = async (options: ActiveAgentOptions): Promise<ActiveAgent> => {
+  const { db, card, signer, trust, clock, random, logger } = options;
+  const timers = createTimers(clock);
+  const waiters = new Map<PostId, Set<(outcome: EndedIntent["outcome"]) => void>>();
+  const packing = { card, signer, sealer: createSealer({ random, clock }), random };
+  let client: RouterClient | null = null;
+  let admitted: Admitted = { raised: false, hasMore: true };
+  let admittedInTurn = admitted;
+
+  const conversations = createConversations({
+    self: card.agentId,
+    signer,
+    trust,
+    logger,
+    connection: () => link.connection(),
+  });
+
+  const turns: Turns.Turns<Work> = Turns.create<Work>(db, clock, {
+    initial: emptyWork,
+    flush: (turn) => {
+      forget(db, sender.takeAccepted());
+      conversations.flush(turn);
+      const conversationOf = (id: Conversation["members"]["conversationId"]): Conversation => {
+        const conversation = conversations.get(turn, id);
+        if (conversation === null) throw new Error("a send of a conversation that does not exist");
+        return conversation;
+      };
+      enqueue(db, turn.state.sends, conversationOf, packing);
+      admittedInTurn = admitCommitted(turn, { self: card.agentId, random, logger, more: admitted.hasMore });
+      const sequence = db.get("SELECT max(sequence) AS last FROM record")?.["last"];
+      if (
+        turn.state.commits > 0 &&
+        Number(sequence) - Settings.integer(db, "verified_sequence") >= checkpointRecords
+      ) {
+        Settings.put(db, "verified_sequence", Number(sequence));
+      }
+    },
+    committed: ({ state }) => {
+      admitted = admittedInTurn;
+      conversations.publish(state);
+      for (const { postId, outcome } of state.ended) {
+        for (const resolve of waiters.get(postId) ?? []) resolve(outcome);
+        waiters.delete(postId);
+      }
+      if (admitted.raised) options.onAdmitted();
+      if (admitted.hasMore) void turns.run(() => undefined).catch(() => undefined);
+      if (client?.connected === true && link.held() === null) sender.pump();
+      timers.wakeAt(conversations.nextWake(), fireTimers);
+    },
+  });
+
+  const fireTimers = (): void => {
+    void turns
+      .run((turn) => {
+        for (const conversationId of conversations.due(turn.now))
+          conversations.feed(turn, conversationId, { kind: "tick" });
+      })
+      .catch((error: unknown) => {
+        logger("error", "the store refused a timer; it is tried again", { error: String(error) });
+        timers.wakeAt(clock() + lookupRetryMs, fireTimers);
+      });
+  };
+
+  const sender = createOutboxSender(
+    db,
+    { send: (text, messageId) => (client as RouterClient).send(text, messageId) },
+    logger,
+    () => timers.once("forget", forgetAfterMs, () => void turns.run(() => undefined).catch(() => undefined)),
+  );
+
+  const inbound = createInbound({
+    card,
+    trust,
+    routerKey: options.routerKey,
+    opener: createOpener({ agentId: card.agentId, sealingKey: options.sealingSecret }),
+    conversations,
+    logger,
+  });
+
+  const lookUpSender = (agentId: AgentId): void => {
+    options.registry
+      .lookupById(agentId)
+      .then((found) =>
+        turns.run((turn) => {
+          if (found === null)
+            logger("warn", "an envelope of an unregistered sender is dropped", { sender: agentId });
+          else Cards.keep(turn.db, found);
+          inbound.releaseHeld(turn, agentId);
+        }),
+      )
+      .catch((error: unknown) => {
+        if (!(error instanceof RegistryError))
+          logger("error", "held envelopes stay", { error: String(error) });
+        timers.once(`lookup ${agentId}`, lookupRetryMs, () => lookUpSender(agentId));
+      });
+  };
+
+  const link: RouterLink = createRouterLink({
+    db,
+    turns,
+    conversations,
+    inbound,
+    logger,
+    acknowledge: (cursor) => client?.ack(cursor),
+    onUnknownSender: lookUpSender,
+    onOpen: () => sender.pump(),
+  });
+
+  client = createRouterClient({
+    url: options.routerUrl,
+    routerKey: options.routerKey,
+    card,
+    signer,
+    verifier: trust.verifier,
+    random,
+    logger,
+    onReady: link.onReady,
+    onDeliver: link.onDeliver,
+    onGap: link.onGap,
+    onDisconnected: link.onDisconnected,
+  });
+
+  await turns.run((turn) => {
+    Cards.keep(turn.db, card);
+    for (const conversationId of activeIds(turn.db))
+      conversations.feed(turn, conversationId, { kind: "resumed" });
+  });
+  for (const row of db.all("SELECT DISTINCT sender_agent_id FROM held_envelope")) {
+    lookUpSender(row["sender_agent_id"] as AgentId);
+  }
+  timers.every(sweepMs, () => {
+    void turns
+      .run((turn) => {
+        for (const conversationId of activeIds(turn.db))
+          conversations.feed(turn, conversationId, { kind: "tick" });
+      })
+      .catch((error: unknown) => logger("error", "the store refused a sweep", { error: String(error) }));
+  });
+  client.start();
+  const running = client;
+
+  return {
+    card,
+    turns,
+    conversations,
+    link,
+    waitFor: (postId, waitMs) =>
+      new Promise((resolve) => {
+        const resolvers = waiters.get(postId) ?? new Set();
+        const stop = timers.after(waitMs, () => {
+          resolvers.delete(ended);
+          if (resolvers.size === 0) waiters.delete(postId);
+          resolve(null);
+        });
+        const ended = (outcome: EndedIntent["outcome"]): void => {
+          stop();
+          resolve(outcome);
+        };
+        waiters.set(postId, resolvers.add(ended));
+      }),
+    close: async () => {
+      await running.close();
+      timers.close();
+      await turns.close();
+      db.transaction(() => forget(db, sender.takeAccepted()));
+    },
+  };
+};
+
+/** Records whose signatures this process verified on arrival move the start-up checkpoint in steps of this many. */
+const checkpointRecords = 1_000;

@@ -1,0 +1,67 @@
+// From commit to inbox inside one turn: classifies what became pending and tells the host of own posts that ended without
+// their effect. A row that cannot be classified stays pending and costs nobody else anything. Implements ING-06 and OPS-21.
+
+import type { AgentId, PostId } from "@social-harness/protocol/identity/Identifier";
+import type { MessageAddress } from "@social-harness/protocol/address/Address";
+import type { Logger } from "@social-harness/router/Logger";
+import { classifyPending } from "../ingress/Classify.ts";
+import * as Inbox from "../ingress/Inbox.ts";
+import * as OperationFailed from "../ingress/OperationFailed.ts";
+import { isStoreFailure } from "../store/Database.ts";
+import type { Turn } from "./Conversations.ts";
+
+export interface Admitted {
+  /** The number of unacknowledged items rose. */
+  readonly raised: boolean;
+  /** Pending rows are left for another turn. */
+  readonly hasMore: boolean;
+}
+
+export interface AdmissionOptions {
+  readonly self: AgentId;
+  readonly random: Inbox.Random;
+  readonly logger: Logger;
+  /** Rows of earlier turns may be waiting. */
+  readonly more: boolean;
+}
+
+/** Rows of one turn: a long absence must not make one endless transaction. */
+const rowsMax = 256;
+
+export const admitCommitted = (turn: Turn, options: AdmissionOptions): Admitted => {
+  const failed = turn.state.ended.filter(({ outcome }) => outcome !== "certified");
+  for (const { postId, outcome } of failed) {
+    if (outcome !== "certified") admitFailure(turn, postId, outcome, options.random);
+  }
+  if (turn.state.commits === 0 && !options.more) return { raised: failed.length > 0, hasMore: false };
+  const classified = classify(turn, options);
+  return { raised: classified.raised || failed.length > 0, hasMore: classified.hasMore };
+};
+
+const classify = (turn: Turn, { self, random, logger }: AdmissionOptions): Admitted => {
+  try {
+    const outcome = turn.db.transaction(() =>
+      classifyPending(turn.db, { self, now: turn.now, random, rowsMax }),
+    );
+    for (const { recordHash, reason } of outcome.consumed) {
+      logger("warn", "a certified post was consumed", { recordHash, reason });
+    }
+    for (const { recordHash } of outcome.unreadable) {
+      logger("error", "a certified post cannot be read and stays pending", { recordHash });
+    }
+    return { raised: outcome.admitted > 0, hasMore: outcome.hasMore };
+  } catch (error) {
+    if (isStoreFailure(error)) throw error;
+    logger("error", "classification met a defect; the posts stay pending", { error: String(error) });
+    return { raised: false, hasMore: false };
+  }
+};
+
+const admitFailure = (turn: Turn, postId: PostId, reason: "outcome-unknown", random: Inbox.Random): void => {
+  const row = turn.db.get(
+    "SELECT address FROM intent JOIN conversation USING (conversation_id) WHERE post_id = ?",
+    postId,
+  );
+  const to = row?.["address"] as MessageAddress;
+  Inbox.admit(turn.db, { item: OperationFailed.itemOf({ postId, to, reason }), now: turn.now, random });
+};

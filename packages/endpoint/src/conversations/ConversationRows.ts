@@ -1,0 +1,175 @@
+// Conversations as rows: the fold's state as one text with its digest, and the reads that the fold asks for.
+// Knows the tables, not the rules.
+
+import { hash } from "node:crypto";
+import * as Address from "@social-harness/protocol/address/Address";
+import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
+import type { Reads } from "@social-harness/protocol/conversation/Event";
+import { initial, type State } from "@social-harness/protocol/conversation/State";
+import * as Membership from "@social-harness/protocol/history/Membership";
+import type { PostIntent, RecordCore } from "@social-harness/protocol/history/Record";
+import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
+import type { AgentId, ConversationId, Opaque32 } from "@social-harness/protocol/identity/Identifier";
+import * as Limits from "@social-harness/protocol/Limits";
+import * as Lane from "@social-harness/router/wire/Lane";
+import { type Database, type Row, StoreError } from "../store/Database.ts";
+import * as RecordRows from "../store/RecordRows.ts";
+
+/** One conversation in memory. Replaced whole, never changed in place. */
+export interface Conversation {
+  readonly members: Membership.Members;
+  readonly address: Address.MessageAddress;
+  readonly lane: Opaque32;
+  readonly state: State;
+}
+
+const digestOf = (state: string): Buffer => hash("sha256", state, "buffer");
+
+/** The address under which `self` sees a membership that it belongs to. */
+export const addressOf = (members: Membership.Members, self: AgentId): Address.MessageAddress => {
+  const own = members.cardOf(self);
+  if (own === undefined) throw new Error("a conversation is only kept by its members");
+  return Address.ofMembers(
+    members.cards.map((card) => card.agentName),
+    own.agentName,
+  );
+};
+
+/** The state that a row holds. Throws `StoreError` when its text is not what was stored. */
+export const stateOf = (row: Row): State => {
+  const text = row["state"] as string;
+  if (Buffer.compare(digestOf(text), row["state_digest"] as Uint8Array) !== 0) {
+    throw new StoreError(
+      "corrupt",
+      `the stored state of conversation ${String(row["conversation_id"])} was changed outside this program: ` +
+        "restore the store from a backup, nothing has been changed or deleted",
+    );
+  }
+  return JSON.parse(text) as State;
+};
+
+const decode = (row: Row, trust: Trust): Conversation => ({
+  members: Membership.verify(
+    trust.verifier,
+    trust.registryKey,
+    JSON.parse(row["membership"] as string) as Membership.Membership,
+  ),
+  address: row["address"] as Address.MessageAddress,
+  lane: row["lane"] as Opaque32,
+  state: stateOf(row),
+});
+
+export const load = (db: Database, trust: Trust, conversationId: ConversationId): Conversation | null => {
+  const row = db.get("SELECT * FROM conversation WHERE conversation_id = ?", conversationId);
+  return row === undefined ? null : decode(row, trust);
+};
+
+export const idOfAddress = (db: Database, address: Address.MessageAddress): ConversationId | null => {
+  const row = db.get("SELECT conversation_id FROM conversation WHERE address = ?", address);
+  return row === undefined ? null : (row["conversation_id"] as ConversationId);
+};
+
+export const idOfLane = (db: Database, lane: Opaque32): ConversationId | null => {
+  const row = db.get("SELECT conversation_id FROM conversation WHERE lane = ?", lane);
+  return row === undefined ? null : (row["conversation_id"] as ConversationId);
+};
+
+/** Conversations with open work, which must be taken up again at start-up and on every connection. */
+export const activeIds = (db: Database): ReadonlyArray<ConversationId> =>
+  db
+    .all("SELECT conversation_id FROM conversation WHERE active = 1")
+    .map((row) => row["conversation_id"] as ConversationId);
+
+export const allIds = (db: Database): ReadonlyArray<ConversationId> =>
+  db.all("SELECT conversation_id FROM conversation").map((row) => row["conversation_id"] as ConversationId);
+
+/** Creates the row of a verified membership that `self` belongs to. */
+export const create = (db: Database, members: Membership.Members, self: AgentId): Conversation => {
+  const conversation: Conversation = {
+    members,
+    address: addressOf(members, self),
+    lane: Lane.laneOf(members.ids),
+    state: initial,
+  };
+  const state = JSON.stringify(initial);
+  db.run(
+    `INSERT INTO conversation (conversation_id, address, lane, membership, state, state_digest, active)
+     VALUES (?, ?, ?, ?, ?, ?, 0)`,
+    members.conversationId,
+    conversation.address,
+    conversation.lane,
+    CanonicalJson.encode(members.membership),
+    state,
+    digestOf(state),
+  );
+  return conversation;
+};
+
+const hasOpenIntent = (db: Database, conversationId: ConversationId): boolean =>
+  db.get("SELECT 1 FROM intent WHERE conversation_id = ? AND outcome IS NULL LIMIT 1", conversationId) !==
+  undefined;
+
+/** Whether time or a connection alone may have something to do for this state. */
+const hasWork = (state: State): boolean =>
+  state.proposal !== null ||
+  state.slot.lock !== null ||
+  state.slot.durabilityVote !== null ||
+  state.behind !== null ||
+  state.spread !== null ||
+  state.yieldUntil !== null;
+
+export const save = (db: Database, { members, state }: Conversation): void => {
+  const text = JSON.stringify(state);
+  const active = hasWork(state) || hasOpenIntent(db, members.conversationId);
+  db.run(
+    `UPDATE conversation SET state = ?, state_digest = ?, active = ?, head_height = ?, head_record_hash = ?
+     WHERE conversation_id = ?`,
+    text,
+    digestOf(text),
+    active ? 1 : 0,
+    state.head?.height ?? null,
+    state.head?.recordHash ?? null,
+    members.conversationId,
+  );
+};
+
+export const readsOf = (db: Database, conversationId: ConversationId): Reads => ({
+  nextIntent: (except) => {
+    const rows = db.iterate(
+      "SELECT post_id, intent, created_at FROM intent WHERE conversation_id = ? AND outcome IS NULL ORDER BY sequence",
+      conversationId,
+    );
+    for (const row of rows) {
+      if (except.has(row["post_id"] as never)) continue;
+      return {
+        intent: JSON.parse(row["intent"] as string) as PostIntent,
+        createdAt: Number(row["created_at"]),
+      };
+    }
+    return null;
+  },
+  core: (recordHash) => {
+    const row = db.get(
+      "SELECT core FROM candidate WHERE conversation_id = ? AND record_hash = ?",
+      conversationId,
+      recordHash,
+    );
+    return row === undefined ? null : (JSON.parse(row["core"] as string) as RecordCore);
+  },
+  postUsed: (author, postId) =>
+    db.get(
+      "SELECT 1 FROM record WHERE conversation_id = ? AND author_agent_id = ? AND post_id = ?",
+      conversationId,
+      author,
+      postId,
+    ) !== undefined,
+  heightOf: (recordHash) => RecordRows.heightOf(db, conversationId, recordHash),
+  recordAt: (height) => RecordRows.at(db, conversationId, height),
+  recordsAfter: (height, bytesMax) =>
+    RecordRows.list(db, conversationId, {
+      after: height,
+      through: Number.MAX_SAFE_INTEGER,
+      countMax: Limits.historyPageRecordsMax,
+      bytesMax,
+    }),
+});

@@ -1,0 +1,217 @@
+// Runs the fold for every conversation of this endpoint inside turns: loads states, feeds events, writes what a
+// transition asks for, and gathers what is to be sent. Changed states live in the turn until its commit.
+// Knows the fold's commands, not its rules.
+
+import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
+import type { Command } from "@social-harness/protocol/conversation/Command";
+import type { Event } from "@social-harness/protocol/conversation/Event";
+import type { Packet } from "@social-harness/protocol/conversation/Packet";
+import { nextWake } from "@social-harness/protocol/conversation/State";
+import { transition } from "@social-harness/protocol/conversation/Transition";
+import type * as Membership from "@social-harness/protocol/history/Membership";
+import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
+import type {
+  AgentId,
+  ConversationId,
+  PostId,
+  RouterInstanceId,
+} from "@social-harness/protocol/identity/Identifier";
+import type { Signer } from "@social-harness/protocol/identity/Signing";
+import type { Logger } from "@social-harness/router/Logger";
+import type { Database } from "../store/Database.ts";
+import * as RecordRows from "../store/RecordRows.ts";
+import type * as Turns from "../store/Turns.ts";
+import { type Conversation, create, load, readsOf, save } from "./ConversationRows.ts";
+
+/** Packets that a turn sends: in the conversation's lane, or to one member. */
+export interface Send {
+  readonly conversationId: ConversationId;
+  readonly to: "lane" | AgentId;
+  readonly packet: Packet;
+}
+
+export interface EndedIntent {
+  readonly postId: PostId;
+  readonly outcome: "certified" | "outcome-unknown";
+}
+
+/** The working state of one turn. */
+export interface Work {
+  readonly changed: ReadonlyMap<ConversationId, Conversation>;
+  readonly sends: ReadonlyArray<Send>;
+  readonly ended: ReadonlyArray<EndedIntent>;
+  readonly commits: number;
+}
+
+export const emptyWork: Work = { changed: new Map(), sends: [], ended: [], commits: 0 };
+
+/** How the endpoint stands with its Router, as far as the fold must know. */
+export interface Connection {
+  readonly routerInstanceId: RouterInstanceId | null;
+  readonly folded: boolean;
+}
+
+export type Turn = Turns.Turn<Work>;
+
+export interface ConversationsOptions {
+  readonly self: AgentId;
+  readonly signer: Signer;
+  readonly trust: Trust;
+  readonly logger: Logger;
+  readonly connection: () => Connection;
+}
+
+export interface Conversations {
+  readonly get: (turn: Turn, conversationId: ConversationId) => Conversation | null;
+  readonly create: (turn: Turn, members: Membership.Members) => Conversation;
+  /** Runs one event through the fold of a conversation that exists. */
+  readonly feed: (turn: Turn, conversationId: ConversationId, event: Event) => void;
+  /** Writes the changed states; call once before the commit. */
+  readonly flush: (turn: Turn) => void;
+  /** Makes the committed states the current ones. */
+  readonly publish: (work: Work) => void;
+  /** When the earliest timer of any conversation is due, and for which conversations it is due by `now`. */
+  readonly nextWake: () => number | null;
+  readonly due: (now: number) => ReadonlyArray<ConversationId>;
+}
+
+/** Loaded conversations without a timer that are kept at hand; the others are read again when needed. */
+const idleKeptMax = 512;
+
+export const createConversations = (options: ConversationsOptions): Conversations => {
+  const { self, signer, trust, logger } = options;
+  const current = new Map<ConversationId, Conversation>();
+  const wakes = new Map<ConversationId, number>();
+
+  const get = (turn: Turn, conversationId: ConversationId): Conversation | null => {
+    const known = turn.state.changed.get(conversationId) ?? current.get(conversationId);
+    if (known !== undefined) return known;
+    const loaded = load(turn.db, trust, conversationId);
+    if (loaded !== null) current.set(conversationId, loaded);
+    return loaded;
+  };
+
+  const change = (turn: Turn, conversation: Conversation, more: Partial<Work> = {}): void => {
+    const changed = new Map(turn.state.changed).set(conversation.members.conversationId, conversation);
+    turn.state = { ...turn.state, ...more, changed };
+  };
+
+  return {
+    get,
+    create: (turn, members) => {
+      const conversation = create(turn.db, members, self);
+      change(turn, conversation);
+      return conversation;
+    },
+    feed: (turn, conversationId, event) => {
+      const conversation = get(turn, conversationId);
+      if (conversation === null) throw new Error("an event for a conversation that does not exist");
+      const { state, commands } = transition(conversation.state, event, {
+        now: turn.now,
+        self,
+        members: conversation.members,
+        signer,
+        trust,
+        ...options.connection(),
+        reads: readsOf(turn.db, conversationId),
+      });
+      const sends = [...turn.state.sends];
+      const ended = [...turn.state.ended];
+      let { commits } = turn.state;
+      for (const command of commands) {
+        apply(turn.db, conversationId, self, command, logger);
+        if (command.kind === "multicast") sends.push({ conversationId, to: "lane", packet: command.packet });
+        if (command.kind === "unicast")
+          sends.push({ conversationId, to: command.to, packet: command.packet });
+        if (command.kind === "intent-ended") ended.push(command);
+        if (command.kind === "commit") commits++;
+      }
+      change(turn, { ...conversation, state }, { sends, ended, commits });
+    },
+    flush: (turn) => {
+      for (const conversation of turn.state.changed.values()) save(turn.db, conversation);
+    },
+    publish: (work) => {
+      for (const [conversationId, conversation] of work.changed) {
+        current.delete(conversationId);
+        current.set(conversationId, conversation);
+        const wake = nextWake(conversation.state);
+        if (wake === null) wakes.delete(conversationId);
+        else wakes.set(conversationId, wake);
+      }
+      for (const conversationId of current.keys()) {
+        if (current.size <= idleKeptMax) break;
+        if (!wakes.has(conversationId)) current.delete(conversationId);
+      }
+    },
+    nextWake: () => {
+      let earliest: number | null = null;
+      for (const at of wakes.values()) if (earliest === null || at < earliest) earliest = at;
+      return earliest;
+    },
+    due: (now) => [...wakes].filter(([, at]) => at <= now).map(([conversationId]) => conversationId),
+  };
+};
+
+/** Writes what one command asks for. Sends are gathered by the caller and become envelopes before the commit. */
+const apply = (
+  db: Database,
+  conversationId: ConversationId,
+  self: AgentId,
+  command: Command,
+  logger: Logger,
+): void => {
+  switch (command.kind) {
+    case "keep-core":
+      db.run(
+        "INSERT INTO candidate (conversation_id, record_hash, height, core) VALUES (?, ?, ?, ?)",
+        conversationId,
+        command.recordHash,
+        command.core.action.height,
+        CanonicalJson.encode(command.core as CanonicalJson.Json),
+      );
+      return;
+    case "drop-core":
+      db.run(
+        "DELETE FROM candidate WHERE conversation_id = ? AND record_hash = ?",
+        conversationId,
+        command.recordHash,
+      );
+      return;
+    case "own-vote":
+      db.run(
+        `INSERT INTO own_vote (conversation_id, kind, height, round, record_hash, anchor_hash, in_proposal, signature)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+        conversationId,
+        command.vote,
+        command.height,
+        command.round,
+        command.recordHash,
+        command.anchorHash,
+        command.inProposal ? 1 : 0,
+        command.signature,
+      );
+      return;
+    case "commit": {
+      RecordRows.insert(db, command.record);
+      const { recordHash, recordCore } = command.record;
+      if (recordCore.action.authorAgentId !== self) {
+        db.run(
+          "INSERT INTO pending (conversation_id, record_hash) VALUES (?, ?)",
+          conversationId,
+          recordHash,
+        );
+      }
+      return;
+    }
+    case "intent-ended":
+      db.run("UPDATE intent SET outcome = ? WHERE post_id = ?", command.outcome, command.postId);
+      return;
+    case "note":
+      logger("warn", "conversation note", { conversation: conversationId, note: command.message });
+      return;
+    case "multicast":
+    case "unicast":
+      return;
+  }
+};

@@ -1,0 +1,66 @@
+// The process's timers for one agent: the next wake of its conversations, delays by name, and periods. Closing ends them all.
+
+export interface Timers {
+  /** Replaces the one wake: fires `wake` at `at` (epoch milliseconds), or never when it is null. */
+  readonly wakeAt: (at: number | null, wake: () => void) => void;
+  /** Fires once after `delayMs`; while it is waiting, the same name is not set again. */
+  readonly once: (name: string, delayMs: number, fire: () => void) => void;
+  /** Fires once after `delayMs`; returns the function that stops it. */
+  readonly after: (delayMs: number, fire: () => void) => () => void;
+  readonly every: (periodMs: number, fire: () => void) => void;
+  readonly close: () => void;
+}
+
+/** The longest single delay of the platform; a later wake is set again when this one comes early. */
+const delayMsMax = 2_147_483_647;
+
+export const createTimers = (clock: () => number): Timers => {
+  const running = new Set<NodeJS.Timeout>();
+  const named = new Set<string>();
+  let wake: NodeJS.Timeout | undefined;
+
+  const set = (delayMs: number, fire: () => void): NodeJS.Timeout => {
+    const timer = setTimeout(() => {
+      running.delete(timer);
+      fire();
+    }, delayMs);
+    running.add(timer);
+    return timer;
+  };
+  const stop = (timer: NodeJS.Timeout | undefined): void => {
+    clearTimeout(timer);
+    if (timer !== undefined) running.delete(timer);
+  };
+
+  return {
+    wakeAt: (at, fire) => {
+      stop(wake);
+      wake = at === null ? undefined : set(Math.min(Math.max(at - clock(), 0), delayMsMax), fire);
+    },
+    once: (name, delayMs, fire) => {
+      if (named.has(name)) return;
+      named.add(name);
+      set(delayMs, () => {
+        named.delete(name);
+        fire();
+      });
+    },
+    after: (delayMs, fire) => {
+      const timer = set(delayMs, fire);
+      return () => stop(timer);
+    },
+    every: (periodMs, fire) => {
+      const again = (): void => {
+        set(periodMs, () => {
+          fire();
+          again();
+        });
+      };
+      again();
+    },
+    close: () => {
+      for (const timer of running) clearTimeout(timer);
+      running.clear();
+    },
+  };
+};

@@ -1,0 +1,35 @@
+// Named values of the store: counters and marks that belong to no row. Writes join the caller's transaction.
+
+import type { Database } from "./Database.ts";
+
+/** Every setting with a meaning, in one place. */
+export type SettingName =
+  /** The Router instance that this endpoint's conversations are ordered by. */
+  | "router_instance_id"
+  /** The last mailbox cursor whose effects are in the store. */
+  | "router_cursor"
+  /** Envelopes ever put into the outbox. */
+  | "enqueued_sends"
+  /** The last record sequence whose signatures a start-up or a stop has verified. */
+  | "verified_sequence"
+  /** Why this endpoint signs nothing: see Standing.ts. */
+  | "held";
+
+export const text = (db: Database, name: SettingName): string | null => {
+  const row = db.get("SELECT CAST(value AS TEXT) AS value FROM setting WHERE name = ?", name);
+  return row === undefined ? null : (row["value"] as string);
+};
+
+export const integer = (db: Database, name: SettingName): number => Number(text(db, name) ?? 0);
+
+export const put = (db: Database, name: SettingName, value: string | number): void => {
+  db.run(
+    "INSERT INTO setting (name, value) VALUES (?, CAST(? AS BLOB)) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+    name,
+    String(value),
+  );
+};
+
+export const remove = (db: Database, name: SettingName): void => {
+  db.run("DELETE FROM setting WHERE name = ?", name);
+};

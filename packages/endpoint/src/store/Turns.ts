@@ -1,0 +1,101 @@
+// The single writer. Inputs queue up and are worked through in order, many to one transaction, so that all of them share
+// one fsync; nothing that a turn promises leaves before its commit. Knows no table and no input.
+// Implements RUN-63 and HIS-33.
+
+import type { Database } from "./Database.ts";
+
+/**
+ * Where a piece of work runs: inside the transaction, with the turn's working state. The state is an immutable value that
+ * work replaces, so that undoing one piece of work is putting the earlier value back.
+ */
+export interface Turn<State> {
+  readonly db: Database;
+  /** Epoch milliseconds, one value for the whole turn. */
+  readonly now: number;
+  state: State;
+}
+
+/** What takes part in every turn: its working state is flushed before the commit and published after it. */
+export interface Participant<State> {
+  readonly initial: State;
+  readonly flush: (turn: Turn<State>) => void;
+  readonly committed: (turn: Turn<State>) => void;
+}
+
+export interface Turns<State> {
+  /** Queues work and resolves with its result after the commit. Work that throws is undone alone and rejects. */
+  readonly run: <A>(work: (turn: Turn<State>) => A) => Promise<A>;
+  /** Resolves when everything queued so far has been committed; refuses further work. */
+  readonly close: () => Promise<void>;
+}
+
+interface Entry<State> {
+  readonly work: (turn: Turn<State>) => unknown;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Work of one commit: enough to share an fsync among, few enough to answer the first soon. */
+const turnEntriesMax = 128;
+
+export const create = <State>(
+  db: Database,
+  clock: () => number,
+  participant: Participant<State>,
+): Turns<State> => {
+  const queue: Array<Entry<State>> = [];
+  let scheduled = false;
+  let closed = false;
+  let drained: (() => void) | null = null;
+
+  const runEntry = (entry: Entry<State>, turn: Turn<State>): (() => void) => {
+    const before = turn.state;
+    try {
+      const result = db.transaction(() => entry.work(turn)) as never;
+      return () => entry.resolve(result);
+    } catch (error) {
+      turn.state = before;
+      return () => entry.reject(error);
+    }
+  };
+
+  const runTurn = (): void => {
+    scheduled = false;
+    const entries = queue.splice(0, turnEntriesMax);
+    const turn: Turn<State> = { db, now: clock(), state: participant.initial };
+    try {
+      const settlements = db.transaction(() => {
+        const settled = entries.map((entry) => runEntry(entry, turn));
+        participant.flush(turn);
+        return settled;
+      });
+      participant.committed(turn);
+      for (const settle of settlements) settle();
+    } catch (error) {
+      for (const entry of entries) entry.reject(error);
+    }
+    if (queue.length > 0) schedule();
+    else drained?.();
+  };
+
+  const schedule = (): void => {
+    if (scheduled) return;
+    scheduled = true;
+    setImmediate(runTurn);
+  };
+
+  return {
+    run: (work) =>
+      new Promise((resolve, reject) => {
+        if (closed) return reject(new Error("the store is closing"));
+        queue.push({ work, resolve: resolve as (value: never) => void, reject });
+        schedule();
+      }),
+    close: () =>
+      new Promise((resolve) => {
+        closed = true;
+        if (queue.length === 0 && !scheduled) resolve();
+        else drained = resolve;
+      }),
+  };
+};

@@ -1,0 +1,241 @@
+// One delivery from the Router, taken in inside a turn: the lane's continuity, the sender's card and signature, the sealed
+// packets, and the conversations that they speak about. Whatever is not believed is dropped with a note; only the store
+// itself can make a delivery fail. Implements HIS-35 to HIS-39.
+
+import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
+import * as Closed from "@social-harness/protocol/encoding/Closed";
+import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
+import * as Packet from "@social-harness/protocol/conversation/Packet";
+import * as Membership from "@social-harness/protocol/history/Membership";
+import * as Record from "@social-harness/protocol/history/Record";
+import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
+import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
+import type {
+  AgentId,
+  ConversationId,
+  Opaque32,
+  RouterInstanceId,
+  SigningKey,
+} from "@social-harness/protocol/identity/Identifier";
+import * as Limits from "@social-harness/protocol/Limits";
+import type { Logger } from "@social-harness/router/Logger";
+import type { Delivery } from "@social-harness/router/client/RouterClient";
+import type { Opener } from "@social-harness/router/seal/Sealing";
+import * as Envelope from "@social-harness/router/wire/Envelope";
+import * as Schema from "effect/Schema";
+import * as ConversationRows from "../conversations/ConversationRows.ts";
+import type { Conversations, Turn } from "../conversations/Conversations.ts";
+import { isStoreFailure } from "../store/Database.ts";
+import * as Cards from "./Cards.ts";
+import * as LaneHeads from "./LaneHeads.ts";
+
+export interface InboundOptions {
+  readonly card: AgentCard.AgentCard;
+  readonly trust: Trust;
+  readonly routerKey: SigningKey;
+  readonly opener: Opener;
+  readonly conversations: Conversations;
+  readonly logger: Logger;
+}
+
+/** What a delivery led to beyond its conversations. */
+export type Arrival =
+  | { readonly kind: "taken" }
+  /** Nobody here knows the sender's card: it must be looked up, the envelope is held. */
+  | { readonly kind: "held"; readonly sender: AgentId }
+  /** The Router contradicts what it signed before. */
+  | { readonly kind: "contradiction" };
+
+export interface Inbound {
+  readonly take: (turn: Turn, delivery: Delivery, routerInstanceId: RouterInstanceId) => Arrival;
+  /** Takes in the envelopes of a sender that were held until its card was known. */
+  readonly releaseHeld: (turn: Turn, sender: AgentId) => void;
+}
+
+const decodePlaintext = Closed.bytesDecoder(
+  Schema.Struct({
+    packets: Schema.Array(Schema.Json).check(Schema.isMinLength(1)),
+    seen: Schema.NullOr(LaneHeads.Seen),
+  }),
+  { bytesMax: Limits.packetBytesMax + 2_048, depthMax: Limits.jsonDepthMax },
+);
+
+type Plaintext = ReturnType<typeof decodePlaintext>;
+
+interface Opened {
+  readonly envelope: Envelope.Envelope;
+  readonly lane: Opaque32;
+  readonly sequence: number;
+  readonly plaintext: Plaintext;
+  readonly packets: ReadonlyArray<Packet.Packet>;
+}
+
+export const createInbound = (options: InboundOptions): Inbound => {
+  const { card, trust, routerKey, opener, conversations, logger } = options;
+  const ownCard = AgentCard.encode(card);
+
+  const note = (message: string, sender: AgentId): void =>
+    logger("warn", "inbound envelope passed over", { note: message, sender });
+
+  /** Opens an envelope and decodes what it holds; null, with a note, when there is nothing to believe in it. */
+  const open = (envelope: Envelope.Envelope, lane: Opaque32, sequence: number): Opened | null => {
+    const sealed = opener.open(envelope.sealed);
+    if (sealed === null) {
+      note("it does not open", envelope.senderAgentId);
+      return null;
+    }
+    try {
+      const plaintext = decodePlaintext(sealed);
+      const packets = plaintext.packets.flatMap((json) => decodePacket(json, envelope.senderAgentId));
+      return { envelope, lane, sequence, plaintext, packets };
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      note(`its plaintext is refused: ${error.message}`, envelope.senderAgentId);
+      return null;
+    }
+  };
+
+  const decodePacket = (json: CanonicalJson.Json, sender: AgentId): ReadonlyArray<Packet.Packet> => {
+    try {
+      return [Packet.decode(json)];
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      note("a packet is refused: it has no known closed shape", sender);
+      return [];
+    }
+  };
+
+  /** The sender's card: known, or inside a membership that the envelope itself brings and that verifies. */
+  const cardOf = (turn: Turn, { envelope, packets }: Opened): AgentCard.AgentCard | null => {
+    const known = Cards.byId(turn.db, envelope.senderAgentId);
+    if (known !== null) return known;
+    for (const packet of packets) {
+      const members = packet.kind === "proposal_packet" ? enclosedMembers(packet) : null;
+      const enclosed = members?.cardOf(envelope.senderAgentId);
+      if (enclosed !== undefined) return enclosed;
+    }
+    return null;
+  };
+
+  const enclosedMembers = (packet: Packet.ProposalPacket): Membership.Members | null => {
+    if (!Record.isGenesis(packet.recordCore)) return null;
+    try {
+      return Membership.verify(trust.verifier, trust.registryKey, packet.recordCore.membership);
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      return null;
+    }
+  };
+
+  /** The conversation of a packet, made when a GENESIS proposal brings a membership that this agent truly belongs to. */
+  const conversationOf = (turn: Turn, packet: Packet.Packet, lane: Opaque32): ConversationId | null => {
+    const named = Packet.conversationOf(packet) ?? ConversationRows.idOfLane(turn.db, lane);
+    if (named === null) return null;
+    if (conversations.get(turn, named) !== null) return named;
+    if (packet.kind !== "proposal_packet") return null;
+    const members = enclosedMembers(packet);
+    if (
+      members === null ||
+      members.conversationId !== named ||
+      !members.membership.members.includes(ownCard)
+    ) {
+      return null;
+    }
+    for (const member of members.cards) Cards.keep(turn.db, member);
+    conversations.create(turn, members);
+    return named;
+  };
+
+  /** Feeds one packet. A defect costs this packet alone: the mailbox and the other conversations go on. */
+  const feed = (turn: Turn, packet: Packet.Packet, opened: Opened): void => {
+    const before = turn.state;
+    try {
+      turn.db.transaction(() => {
+        const conversationId = conversationOf(turn, packet, opened.lane);
+        const conversation = conversationId === null ? null : conversations.get(turn, conversationId);
+        if (conversationId === null || conversation === null) {
+          return note(
+            "a packet names a conversation that this agent is not in",
+            opened.envelope.senderAgentId,
+          );
+        }
+        conversations.feed(turn, conversationId, {
+          kind: "packet",
+          from: opened.envelope.senderAgentId,
+          laneSequence: conversation.lane === opened.lane ? opened.sequence : null,
+          packet,
+        });
+      });
+    } catch (error) {
+      turn.state = before;
+      if (isStoreFailure(error)) throw error;
+      logger("error", "a packet met a defect and was dropped", { packet: packet.kind, error: String(error) });
+    }
+  };
+
+  const takeOpened = (turn: Turn, opened: Opened, sender: AgentCard.AgentCard): void => {
+    const { envelope, plaintext } = opened;
+    if (AgentCard.digestOf(sender) !== envelope.senderCardDigest) {
+      return note("it names another card of its sender", envelope.senderAgentId);
+    }
+    if (!Envelope.verify(trust.verifier, sender.signingKey, envelope)) {
+      return note("its signature does not verify", envelope.senderAgentId);
+    }
+    Cards.keep(turn.db, sender);
+    if (plaintext.seen !== null && LaneHeads.compare(turn.db, trust.verifier, routerKey, plaintext.seen)) {
+      logger("error", "the Router signed two orders of one lane; the proof is kept", {
+        lane: plaintext.seen.lane,
+      });
+    }
+    for (const packet of opened.packets) feed(turn, packet, opened);
+  };
+
+  const hold = (turn: Turn, { envelope, lane, sequence }: Opened): Arrival => {
+    const sender = envelope.senderAgentId;
+    const held = turn.db.get("SELECT count(*) AS held FROM held_envelope WHERE sender_agent_id = ?", sender);
+    if (Number(held?.["held"]) >= Limits.heldEnvelopesPerSenderMax) {
+      note("too many envelopes of an unknown sender are held", sender);
+      return { kind: "taken" };
+    }
+    turn.db.run(
+      "INSERT INTO held_envelope (sender_agent_id, lane, lane_sequence, envelope) VALUES (?, ?, ?, ?)",
+      sender,
+      lane,
+      sequence,
+      CanonicalJson.encode(envelope),
+    );
+    return { kind: "held", sender };
+  };
+
+  return {
+    take: (turn, { lane, sequence, laneHead, signature, envelope, envelopeDigest }, routerInstanceId) => {
+      const head = { routerInstanceId, lane, sequence, laneHead, signature };
+      const continuity = LaneHeads.take(turn.db, head, envelopeDigest);
+      if (continuity === "contradicts") return { kind: "contradiction" };
+      if (continuity === "repeated") return { kind: "taken" };
+      const conversationId = ConversationRows.idOfLane(turn.db, lane);
+      if (continuity === "after-gap" && conversationId !== null) {
+        conversations.feed(turn, conversationId, { kind: "gap" });
+      }
+      const opened = open(envelope, lane, sequence);
+      if (opened === null) return { kind: "taken" };
+      const sender = cardOf(turn, opened);
+      if (sender === null) return hold(turn, opened);
+      takeOpened(turn, opened, sender);
+      return { kind: "taken" };
+    },
+    releaseHeld: (turn, sender) => {
+      const known = Cards.byId(turn.db, sender);
+      const rows = turn.db.all(
+        "SELECT * FROM held_envelope WHERE sender_agent_id = ? ORDER BY sequence",
+        sender,
+      );
+      turn.db.run("DELETE FROM held_envelope WHERE sender_agent_id = ?", sender);
+      for (const row of rows) {
+        const envelope = Envelope.decodeBytes(Buffer.from(row["envelope"] as string, "utf8"));
+        const opened = open(envelope, row["lane"] as Opaque32, Number(row["lane_sequence"]));
+        if (opened !== null && known !== null) takeOpened(turn, opened, known);
+      }
+    },
+  };
+};

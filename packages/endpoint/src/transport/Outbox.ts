@@ -1,0 +1,148 @@
+// Finished envelopes on their way to the Router: packed and sealed inside the turn that causes them, sent in order after
+// its commit, forgotten when the Router accepted them. Sends the same bytes again until then. Implements RTR-54 and HIS-34.
+
+import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
+import type * as AgentCard from "@social-harness/protocol/identity/AgentCard";
+import { digestOf } from "@social-harness/protocol/identity/AgentCard";
+import { type AgentId, type ConversationId, MessageId } from "@social-harness/protocol/identity/Identifier";
+import type { Signer } from "@social-harness/protocol/identity/Signing";
+import * as Limits from "@social-harness/protocol/Limits";
+import type { Logger } from "@social-harness/router/Logger";
+import type { RouterClient } from "@social-harness/router/client/RouterClient";
+import type { Sealer } from "@social-harness/router/seal/Sealing";
+import * as Envelope from "@social-harness/router/wire/Envelope";
+import type { Conversation } from "../conversations/ConversationRows.ts";
+import type { Send } from "../conversations/Conversations.ts";
+import type { Database } from "../store/Database.ts";
+import * as Settings from "../store/Settings.ts";
+import * as LaneHeads from "./LaneHeads.ts";
+
+export interface PackingOptions {
+  readonly card: AgentCard.AgentCard;
+  readonly signer: Signer;
+  readonly sealer: Sealer;
+  readonly random: (byteCount: number) => Uint8Array;
+}
+
+interface Parcel {
+  readonly conversationId: ConversationId;
+  readonly to: "lane" | AgentId;
+  readonly packets: Array<string>;
+  bytes: number;
+}
+
+/** Room for the plaintext's own fields beside its packets: a `seen` head is under 400 bytes. */
+const plaintextFrameBytes = 512;
+
+/** Groups packets that go the same way, in their order, while they fit; a packet too large for company goes alone. */
+const pack = (sends: ReadonlyArray<Send>): ReadonlyArray<Parcel> => {
+  const parcels: Array<Parcel> = [];
+  const openParcels = new Map<string, Parcel>();
+  for (const { conversationId, to, packet } of sends) {
+    const text = CanonicalJson.encode(packet as CanonicalJson.Json);
+    const bytes = Buffer.byteLength(text, "utf8") + 1;
+    const way = `${conversationId} ${to}`;
+    const parcel = openParcels.get(way);
+    if (parcel !== undefined && parcel.bytes + bytes <= Limits.packetBytesMax - plaintextFrameBytes) {
+      parcel.packets.push(text);
+      parcel.bytes += bytes;
+      continue;
+    }
+    const fresh: Parcel = { conversationId, to, packets: [text], bytes };
+    openParcels.set(way, fresh);
+    parcels.push(fresh);
+  }
+  return parcels;
+};
+
+/** Turns a turn's sends into outbox rows. Runs inside the turn's transaction, after every state change. */
+export const enqueue = (
+  db: Database,
+  sends: ReadonlyArray<Send>,
+  conversationOf: (conversationId: ConversationId) => Conversation,
+  { card, signer, sealer, random }: PackingOptions,
+): void => {
+  if (sends.length === 0) return;
+  const parcels = pack(sends);
+  for (const parcel of parcels) {
+    const { members, lane } = conversationOf(parcel.conversationId);
+    const seen = LaneHeads.last(db, lane);
+    const plaintext = `{"packets":[${parcel.packets.join(",")}],"seen":${
+      seen === null ? "null" : CanonicalJson.encode(seen)
+    }}`;
+    const cards =
+      parcel.to === "lane" ? members.cards : members.cards.filter(({ agentId }) => agentId === parcel.to);
+    const messageId = MessageId.fromBytes(random(16));
+    const { text } = Envelope.finish(signer, {
+      messageId,
+      recipientAgentIds: cards.map(({ agentId }) => agentId),
+      sealed: sealer.seal(cards, Buffer.from(plaintext, "utf8")),
+      senderAgentId: card.agentId,
+      senderCardDigest: digestOf(card),
+    });
+    db.run("INSERT INTO outbox (message_id, envelope) VALUES (?, ?)", messageId, text);
+  }
+  Settings.put(db, "enqueued_sends", Settings.integer(db, "enqueued_sends") + parcels.length);
+};
+
+/** Envelopes between the store and the Router at one time. */
+const inFlightMax = 64;
+
+export interface OutboxSender {
+  /** Sends what the store holds and what has not been sent by this process; call after every commit that may add rows. */
+  readonly pump: () => void;
+  /** Rows that the Router accepted and that a turn may delete. */
+  readonly takeAccepted: () => ReadonlyArray<number>;
+}
+
+export const createOutboxSender = (
+  db: Database,
+  client: Pick<RouterClient, "send">,
+  logger: Logger,
+  onAccepted: () => void,
+): OutboxSender => {
+  let lastSent = 0;
+  let inFlight = 0;
+  let accepted: Array<number> = [];
+
+  const send = (sequence: number, messageId: MessageId, envelope: string): void => {
+    inFlight++;
+    lastSent = sequence;
+    void client.send(envelope, messageId).then((outcome) => {
+      inFlight--;
+      if (outcome.kind === "rejected") {
+        if (outcome.reason === "unavailable") return;
+        logger("error", "the Router refused an envelope for good", { reason: outcome.reason, messageId });
+      }
+      accepted.push(sequence);
+      onAccepted();
+      pump();
+    });
+  };
+
+  const pump = (): void => {
+    if (inFlight >= inFlightMax) return;
+    const rows = db.all(
+      "SELECT sequence, message_id, envelope FROM outbox WHERE sequence > ? ORDER BY sequence LIMIT ?",
+      lastSent,
+      inFlightMax - inFlight,
+    );
+    for (const row of rows) {
+      send(Number(row["sequence"]), row["message_id"] as MessageId, row["envelope"] as string);
+    }
+  };
+
+  return {
+    pump,
+    takeAccepted: () => {
+      const taken = accepted;
+      accepted = [];
+      return taken;
+    },
+  };
+};
+
+/** Forgets envelopes that the Router has taken over. A repeated one would only meet its own acceptance again. */
+export const forget = (db: Database, sequences: ReadonlyArray<number>): void => {
+  for (const sequence of sequences) db.run("DELETE FROM outbox WHERE sequence = ?", sequence);
+};

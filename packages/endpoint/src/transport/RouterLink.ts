@@ -1,0 +1,174 @@
+// The endpoint's side of its Router connection: every delivery becomes one piece of work in a turn, its cursor is
+// acknowledged after the commit, and voting waits until the mailbox is folded to the tail that the Router named.
+// A delivery that the store could not take comes again on the next connection. Implements HIS-29, HIS-33 and RUN-64.
+
+import type { AgentId, RouterInstanceId } from "@social-harness/protocol/identity/Identifier";
+import type { Logger } from "@social-harness/router/Logger";
+import type { Delivery, DisconnectReason, Gap, ReadyState } from "@social-harness/router/client/RouterClient";
+import { activeIds, allIds } from "../conversations/ConversationRows.ts";
+import type { Connection, Conversations, Turn, Work } from "../conversations/Conversations.ts";
+import type { Database } from "../store/Database.ts";
+import * as Settings from "../store/Settings.ts";
+import type { Turns } from "../store/Turns.ts";
+import type { Inbound } from "./Inbound.ts";
+import { explain, type HeldReason, judge } from "./Standing.ts";
+
+export interface RouterLinkOptions {
+  readonly db: Database;
+  readonly turns: Turns<Work>;
+  readonly conversations: Conversations;
+  readonly inbound: Inbound;
+  readonly logger: Logger;
+  /** Tells the Router that everything up to a cursor is on disk here. */
+  readonly acknowledge: (cursor: number) => void;
+  /** A sender's card is needed and nobody here has it. */
+  readonly onUnknownSender: (sender: AgentId) => void;
+  /** The link is ready and may send. */
+  readonly onOpen: () => void;
+}
+
+export interface RouterLink {
+  readonly onReady: (ready: ReadyState) => void;
+  readonly onDeliver: (delivery: Delivery) => void | Promise<void>;
+  readonly onGap: (gap: Gap) => Promise<void>;
+  readonly onDisconnected: (reason: DisconnectReason) => void;
+  readonly connection: () => Connection;
+  /** Why nothing is signed, or null. */
+  readonly held: () => HeldReason | null;
+  readonly connected: () => boolean;
+  readonly lastDisconnect: () => DisconnectReason | null;
+}
+
+/** Deliveries that may wait for their turns before the socket is made to wait. */
+const waitingMax = 256;
+
+/** One connection's view of the mailbox. A failed delivery breaks it: nothing after it may be taken. */
+interface Session {
+  readonly routerInstanceId: RouterInstanceId;
+  readonly tail: number;
+  folded: boolean;
+  broken: boolean;
+  waiting: number;
+}
+
+export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
+  const { db, turns, conversations, inbound, logger } = options;
+  let session: Session | null = null;
+  let held: HeldReason | null = null;
+  let lastDisconnect: DisconnectReason | null = null;
+
+  const hold = (reason: HeldReason): void => {
+    if (held !== reason)
+      logger("error", "nothing is signed any more", { reason, explanation: explain(reason) });
+    held = reason;
+    if (session !== null) session.folded = false;
+  };
+
+  const foldIfAtTail = (turn: Turn, current: Session, cursor: number): void => {
+    if (current.folded || cursor < current.tail || held !== null) return;
+    current.folded = true;
+    for (const conversationId of activeIds(turn.db))
+      conversations.feed(turn, conversationId, { kind: "folded" });
+  };
+
+  /** Runs work of the mailbox in order; the first failure breaks the session, so that nothing overtakes it. */
+  const inOrder = async (current: Session, work: (turn: Turn) => void): Promise<void> => {
+    current.waiting++;
+    try {
+      await turns.run((turn) => {
+        if (current.broken || current !== session)
+          throw new Error("an earlier delivery of this connection failed");
+        try {
+          work(turn);
+        } catch (error) {
+          current.broken = true;
+          throw error;
+        }
+      });
+    } catch (error) {
+      current.broken = true;
+      current.folded = false;
+      throw error;
+    } finally {
+      current.waiting--;
+    }
+  };
+
+  const take = (current: Session, delivery: Delivery): Promise<void> => {
+    let unknown: AgentId | null = null;
+    return inOrder(current, (turn) => {
+      const cursor = Settings.integer(turn.db, "router_cursor");
+      if (delivery.cursor <= cursor || held !== null) return;
+      if (delivery.cursor !== cursor + 1) throw new Error("the Router skipped a cursor without naming a gap");
+      const arrival = inbound.take(turn, delivery, current.routerInstanceId);
+      if (arrival.kind === "contradiction") {
+        Settings.put(turn.db, "held", "router-rollback");
+        return hold("router-rollback");
+      }
+      if (arrival.kind === "held") unknown = arrival.sender;
+      Settings.put(turn.db, "router_cursor", delivery.cursor);
+      foldIfAtTail(turn, current, delivery.cursor);
+    }).then(() => {
+      if (held === null) options.acknowledge(delivery.cursor);
+      if (unknown !== null) options.onUnknownSender(unknown);
+    });
+  };
+
+  return {
+    onReady: (ready) => {
+      held = judge(db, ready);
+      session = {
+        routerInstanceId: ready.routerInstanceId,
+        tail: ready.tailCursor,
+        folded: false,
+        broken: false,
+        waiting: 0,
+      };
+      lastDisconnect = null;
+      if (held !== null) return hold(held);
+      const current = session;
+      inOrder(current, (turn) => {
+        if (Settings.text(turn.db, "router_instance_id") === null) {
+          Settings.put(turn.db, "router_instance_id", ready.routerInstanceId);
+        }
+        foldIfAtTail(turn, current, Settings.integer(turn.db, "router_cursor"));
+      }).catch((error: unknown) =>
+        logger("error", "the store refused a connection", { error: String(error) }),
+      );
+      options.onOpen();
+    },
+    onDeliver: (delivery) => {
+      if (session === null || session.broken)
+        throw new Error("an earlier delivery of this connection failed");
+      const taken = take(session, delivery);
+      if (session.waiting > waitingMax) return taken;
+      taken.catch((error: unknown) => logger("error", "a delivery was not taken", { error: String(error) }));
+      return undefined;
+    },
+    onGap: (gap) => {
+      if (session === null) return Promise.resolve();
+      return inOrder(session, (turn) => {
+        if (held !== null || gap.toCursor <= Settings.integer(turn.db, "router_cursor")) return;
+        logger("warn", "the Router no longer holds a part of the mailbox", {
+          from: gap.fromCursor,
+          to: gap.toCursor,
+        });
+        for (const conversationId of allIds(turn.db))
+          conversations.feed(turn, conversationId, { kind: "gap" });
+        Settings.put(turn.db, "router_cursor", gap.toCursor);
+      }).then(() => options.acknowledge(gap.toCursor));
+    },
+    onDisconnected: (reason) => {
+      session = null;
+      lastDisconnect = reason;
+    },
+    connection: () => ({
+      routerInstanceId:
+        session?.routerInstanceId ?? (Settings.text(db, "router_instance_id") as RouterInstanceId | null),
+      folded: held === null && session !== null && session.folded,
+    }),
+    held: () => held,
+    connected: () => session !== null,
+    lastDisconnect: () => lastDisconnect,
+  };
+};
