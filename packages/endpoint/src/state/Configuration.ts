@@ -1,0 +1,152 @@
+// What an endpoint is told: one closed schema, filled from flags, then SOCIAL_HARNESS_* variables, then `config.json`.
+// Every complaint names the flag, variable or field to change, and never its value. Implements RUN-24 and RUN-26.
+
+import * as Schema from "effect/Schema";
+import * as Diagnosis from "@social-harness/protocol/encoding/Diagnosis";
+import * as AgentName from "@social-harness/protocol/identity/AgentName";
+import { SigningKey } from "@social-harness/protocol/identity/Identifier";
+import { AdmissionCredential } from "@social-harness/registry/Admission";
+import { RegistryUrl, RouterUrl } from "@social-harness/registry/NetworkUrl";
+import * as PrivateFile from "./PrivateFile.ts";
+import type { StateFolder } from "./StateFolder.ts";
+
+export const schema = Schema.Struct({
+  registryUrl: RegistryUrl,
+  routerUrl: RouterUrl,
+  /** The pinned keys of the network's two services. */
+  registryKey: SigningKey.schema,
+  routerKey: SigningKey.schema,
+  admission: Schema.optionalKey(AdmissionCredential),
+  agentName: Schema.optionalKey(AgentName.schema),
+  /** Of the MCP endpoint; 0 takes any free one. */
+  port: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65_535 })),
+  mode: Schema.Literals(["trusted-local"]),
+  logLevel: Schema.Literals(["debug", "info", "warn", "error"]),
+});
+export type Configuration = typeof schema.Type;
+export type Field = keyof Configuration;
+
+const defaults = { port: 7_431, mode: "trusted-local", logLevel: "info" } as const;
+const fields = Object.keys(schema.fields) as ReadonlyArray<Field>;
+const fileBytesMax = 65_536;
+
+export interface ConfigurationIssue {
+  /** The flag, the variable or the file's field, spelled as its user writes it. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export class ConfigurationError extends Error {
+  override readonly name = "ConfigurationError";
+  readonly issues: ReadonlyArray<ConfigurationIssue>;
+  constructor(issues: ReadonlyArray<ConfigurationIssue>) {
+    super(issues.map(({ path, message }) => `${path}: ${message}`).join("\n"));
+    this.issues = issues;
+  }
+}
+
+const words = (field: string, separator: string): string =>
+  field.replace(/[A-Z]/g, (letter) => separator + letter.toLowerCase());
+
+const variablePrefix = "SOCIAL_HARNESS_";
+const variableOf = (field: Field): string => variablePrefix + words(field, "_").toUpperCase();
+export const flagOf = (field: Field): string => `--${words(field, "-")}`;
+/** They choose the folder that holds the configuration, so they are no part of it. */
+const folderVariables = new Set(["SOCIAL_HARNESS_STATE", "SOCIAL_HARNESS_PROFILE"]);
+
+type Values = Readonly<Record<string, unknown>>;
+
+export interface Sources {
+  /** Values of flags that were given, by field name; text or already parsed. */
+  readonly flags?: Partial<Readonly<Record<Field, string | number | undefined>>>;
+  /** The whole environment; only its SOCIAL_HARNESS_* variables are looked at. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** The content of `config.json`, null when there is none. */
+  readonly file?: string | null;
+}
+
+interface Layer {
+  readonly values: Values;
+  readonly nameOf: (field: string) => string;
+}
+
+/** Flags and variables are text; a port in them is a number written in digits. */
+const parsed = (field: string, value: unknown): unknown =>
+  field === "port" && typeof value === "string" && /^\d{1,5}$/.test(value) ? Number(value) : value;
+
+const flagLayer = (flags: Sources["flags"] = {}): Layer => ({
+  values: Object.fromEntries(
+    Object.entries(flags).flatMap(([field, value]) =>
+      value === undefined ? [] : [[field, parsed(field, value)]],
+    ),
+  ),
+  nameOf: (field) => flagOf(field as Field),
+});
+
+const variableLayer = (environment: Sources["environment"] = {}): Layer => {
+  const byName = new Map<string, Field>(fields.map((field) => [variableOf(field), field]));
+  const values = Object.entries(environment).flatMap(([name, value]) => {
+    if (value === undefined || !name.startsWith(variablePrefix) || folderVariables.has(name)) return [];
+    const field = byName.get(name) ?? name;
+    return [[field, parsed(field, value)] as const];
+  });
+  return {
+    values: Object.fromEntries(values),
+    nameOf: (field) => (fields.includes(field as Field) ? variableOf(field as Field) : field),
+  };
+};
+
+const fileLayer = (text: string | null): Layer => {
+  const nameOf = (field: string): string => `config.json: ${field}`;
+  if (text === null) return { values: {}, nameOf };
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new ConfigurationError([{ path: "config.json", message: "expected JSON" }]);
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new ConfigurationError([{ path: "config.json", message: "expected a JSON object" }]);
+  }
+  return { values: value as Values, nameOf };
+};
+
+const diagnose = Diagnosis.decoder(schema);
+
+/** The configuration that the three sources make together. Throws `ConfigurationError` with everything that is off. */
+export const resolve = (sources: Sources): Configuration => {
+  const layers = [
+    flagLayer(sources.flags),
+    variableLayer(sources.environment),
+    fileLayer(sources.file ?? null),
+  ];
+  const values: Record<string, unknown> = { ...defaults };
+  for (const layer of layers.toReversed()) Object.assign(values, layer.values);
+  const diagnosis = diagnose(values);
+  if (diagnosis.ok) return diagnosis.value;
+  throw new ConfigurationError(
+    diagnosis.issues.map(({ path: [field, ...rest], message }) => {
+      const name = String(field);
+      const source = layers.find((layer) => Object.hasOwn(layer.values, name));
+      if (source !== undefined) return { path: [source.nameOf(name), ...rest].join("."), message };
+      return {
+        path: `config.json: ${name}`,
+        message: `${message}; join a network, or give ${flagOf(name as Field)}`,
+      };
+    }),
+  );
+};
+
+/** As `resolve`, with the folder's `config.json`. */
+export const load = (folder: StateFolder, sources: Omit<Sources, "file">): Configuration =>
+  resolve({ ...sources, file: PrivateFile.read(folder.configuration, fileBytesMax) });
+
+/** Writes `config.json`, in one step, for a person to read and change. What equals a default is left out. */
+export const save = (folder: StateFolder, configuration: Configuration): void => {
+  const values = fields.flatMap((field) => {
+    const value = configuration[field];
+    const isDefault = Object.hasOwn(defaults, field) && value === defaults[field as keyof typeof defaults];
+    return value === undefined || isDefault ? [] : [[field, value] as const];
+  });
+  PrivateFile.replace(folder.configuration, `${JSON.stringify(Object.fromEntries(values), null, 2)}\n`);
+};

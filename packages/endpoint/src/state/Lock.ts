@@ -1,0 +1,73 @@
+// One daemon a state folder. The kernel holds the lock, through SQLite's own on a small database: it goes by the file
+// itself, so symlinks and bind mounts lead to the same one, and it ends with the process, so nothing can be stale.
+// Implements RUN-21.
+
+import { DatabaseSync } from "node:sqlite";
+import { codeOf, StateError } from "./StateError.ts";
+import type { StateFolder } from "./StateFolder.ts";
+
+export interface Lock {
+  readonly release: () => void;
+}
+
+/** Long enough for others that start at this moment to look and leave, so that one of them all gets the folder. */
+const waitMs = 250;
+
+/** SQLite's primary result codes, the low byte of `errcode`. */
+const busy = 5;
+const corrupt = new Set([11, 26]);
+
+const resultCodeOf = (error: unknown): number | null =>
+  codeOf(error) === "ERR_SQLITE_ERROR" && "errcode" in (error as object)
+    ? Number((error as { readonly errcode: unknown }).errcode) & 0xff
+    : null;
+
+/** A writer shuts out writers only: whoever is refused can still read who holds the folder. */
+const holderOf = (database: DatabaseSync): number | null => {
+  try {
+    return Number(database.prepare("SELECT pid FROM holder").get()?.pid ?? null) || null;
+  } catch {
+    return null;
+  }
+};
+
+const refuse = (folder: StateFolder, database: DatabaseSync, error: unknown): never => {
+  const code = resultCodeOf(error);
+  if (code === busy) {
+    const pid = holderOf(database);
+    const holder = pid === null ? "another daemon that is just starting" : `the daemon with pid ${pid}`;
+    throw new StateError("held", `${folder.path} is in use by ${holder}: stop it, or choose another --state`);
+  }
+  if (code !== null && corrupt.has(code)) {
+    throw new StateError("malformed", `${folder.lock} is damaged: delete that one file and start again`);
+  }
+  throw new StateError("unavailable", `${folder.lock} cannot be locked: check the disk`, { cause: error });
+};
+
+/**
+ * Takes the folder for this process until `release` or its end. Throws `held`, naming the holder, when another has it.
+ * Nobody else in the process may open the lock file: closing any descriptor of it would give the lock away.
+ */
+export const acquire = (folder: StateFolder): Lock => {
+  let database: DatabaseSync;
+  try {
+    database = new DatabaseSync(folder.lock, { timeout: waitMs });
+  } catch (error) {
+    throw new StateError("unavailable", `${folder.lock} cannot be opened: check the disk`, { cause: error });
+  }
+  try {
+    database.exec("BEGIN IMMEDIATE");
+    database.exec("CREATE TABLE IF NOT EXISTS holder (one INTEGER PRIMARY KEY CHECK (one = 1), pid INTEGER)");
+    database.prepare("INSERT OR REPLACE INTO holder (one, pid) VALUES (1, ?)").run(process.pid);
+    database.exec("COMMIT");
+    // This second transaction is the lock. Whoever came between the two wins, and this process is refused.
+    database.exec("BEGIN IMMEDIATE");
+  } catch (error) {
+    try {
+      refuse(folder, database, error);
+    } finally {
+      database.close();
+    }
+  }
+  return { release: () => database.close() };
+};

@@ -1,0 +1,120 @@
+// The endpoint's log: one JSON object a line, files that rotate by size, levels. Fields are ids, counts and closed
+// reasons; whatever still looks like a secret is struck out. A log that cannot be written stops nothing.
+// Implements RUN-25.
+
+import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import type { Logger } from "@social-harness/router/Logger";
+import type { Configuration } from "./Configuration.ts";
+
+export type Level = Configuration["logLevel"];
+
+const rank: Readonly<Record<Level, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
+
+/** Callback secrets, invites, admission credentials, bearer tokens: by the shapes they always have. */
+const secretShapes = /\b(?:whsec_|shn1_|adm_)[A-Za-z0-9_+/=-]+|\bBearer\s+[A-Za-z0-9._~+/=-]+/gi;
+const struckOut = "[redacted]";
+
+/** Longer values are cut: a line is for reading, and an error's text may quote anything. */
+const valueCharactersMax = 2_000;
+
+export interface LogOptions {
+  readonly folder: string;
+  readonly level: Level;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** Values that may never appear, asked for at each line because tokens rotate. */
+  readonly secrets?: () => ReadonlyArray<string>;
+  readonly fileBytesMax?: number;
+  /** Files kept beside the current one. */
+  readonly olderFilesMax?: number;
+}
+
+type Fields = NonNullable<Parameters<Logger>[2]>;
+
+export interface Log {
+  /** A `Logger`, and with one level more. */
+  readonly write: (level: Level, event: string, fields?: Fields) => void;
+  readonly close: () => void;
+}
+
+/** Name, message and stack of whatever was thrown, for the fields of a line. */
+export const causeOf = (error: unknown): Fields =>
+  error instanceof Error
+    ? { error: error.name, message: error.message, stack: error.stack ?? "" }
+    : { error: "not an error", message: typeof error };
+
+interface File {
+  readonly append: (line: string) => void;
+  readonly close: () => void;
+}
+
+const openFile = (folder: string, bytesMax: number, olderMax: number): File => {
+  const pathOf = (age: number): string => join(folder, age === 0 ? "endpoint.log" : `endpoint.${age}.log`);
+  let descriptor: number | null = null;
+  let bytes = 0;
+  const close = (): void => {
+    if (descriptor !== null) closeSync(descriptor);
+    descriptor = null;
+  };
+  const current = (): number => {
+    if (descriptor === null) {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      descriptor = openSync(pathOf(0), "a", 0o600);
+      bytes = fstatSync(descriptor).size;
+    }
+    return descriptor;
+  };
+  const rotate = (): void => {
+    close();
+    for (let age = olderMax; age > 0; age--) {
+      try {
+        renameSync(pathOf(age - 1), pathOf(age));
+      } catch {
+        // A file that is not there yet leaves its place empty.
+      }
+    }
+  };
+  return {
+    append: (line) => {
+      current();
+      const size = Buffer.byteLength(line, "utf8");
+      if (bytes > 0 && bytes + size > bytesMax) rotate();
+      writeSync(current(), line);
+      bytes += size;
+    },
+    close,
+  };
+};
+
+export const open = (options: LogOptions): Log => {
+  const file = openFile(options.folder, options.fileBytesMax ?? 8_388_608, options.olderFilesMax ?? 4);
+  let lost = 0;
+
+  const clean = (value: string | number): string | number => {
+    if (typeof value !== "string") return value;
+    let text = value.replace(secretShapes, struckOut);
+    for (const secret of options.secrets?.() ?? []) text = text.replaceAll(secret, struckOut);
+    return text.length > valueCharactersMax ? `${text.slice(0, valueCharactersMax)}...` : text;
+  };
+
+  const write: Log["write"] = (level, event, fields = {}) => {
+    if (rank[level] < rank[options.level]) return;
+    const cleaned = Object.entries(fields).map(([name, value]) => [name, clean(value)] as const);
+    const line = {
+      time: new Date(options.clock()).toISOString(),
+      level,
+      event: clean(event),
+      ...Object.fromEntries(cleaned),
+      ...(lost === 0 ? {} : { linesLost: lost }),
+    };
+    try {
+      file.append(`${JSON.stringify(line)}\n`);
+      lost = 0;
+    } catch {
+      lost += 1;
+    }
+  };
+
+  return { write, close: file.close };
+};

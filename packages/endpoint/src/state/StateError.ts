@@ -1,0 +1,29 @@
+// Why the state folder cannot be used as it is. Every message says what is wrong and the next step; none says what a
+// secret file holds.
+
+export type StateReason =
+  /** A file or folder that others may read or write, or that belongs to somebody else. */
+  | "permissions"
+  /** What the step needs is not there yet. */
+  | "missing"
+  /** It is there already and is never overwritten. */
+  | "exists"
+  /** A file does not hold what it should. */
+  | "malformed"
+  /** Another daemon holds the folder. */
+  | "held"
+  /** The disk refused: full, read-only, gone. */
+  | "unavailable";
+
+export class StateError extends Error {
+  override readonly name = "StateError";
+  readonly reason: StateReason;
+  constructor(reason: StateReason, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
+}
+
+/** The code of a failed system call, `EEXIST` for example. */
+export const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;

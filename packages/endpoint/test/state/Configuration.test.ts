@@ -1,0 +1,139 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { verifies } from "@social-harness/testkit/Verifies";
+import * as fc from "fast-check";
+import { afterEach, beforeEach, expect } from "vitest";
+import * as Configuration from "../../src/state/Configuration.ts";
+import * as StateFolder from "../../src/state/StateFolder.ts";
+
+let root: string;
+let folder: StateFolder.StateFolder;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "social-harness-configuration-"));
+  folder = StateFolder.open(join(root, "state"));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+const key = Buffer.alloc(32, 5).toString("base64url");
+const network = {
+  registryUrl: "https://registry.example",
+  routerUrl: "wss://router.example",
+  registryKey: key,
+  routerKey: key,
+};
+const file = (values: object): string => JSON.stringify({ ...network, ...values });
+const issuesOf = (sources: Configuration.Sources): ReadonlyArray<Configuration.ConfigurationIssue> => {
+  try {
+    Configuration.resolve(sources);
+    return [];
+  } catch (error) {
+    return (error as Configuration.ConfigurationError).issues;
+  }
+};
+const pathsOf = (sources: Configuration.Sources) => issuesOf(sources).map(({ path }) => path);
+
+verifies("RUN-24", "what nobody sets has a default", () => {
+  expect(Configuration.resolve({ file: file({}) })).toEqual({
+    ...network,
+    port: 7_431,
+    mode: "trusted-local",
+    logLevel: "info",
+  });
+});
+
+verifies("RUN-24", "flags win over variables, variables over the file", () => {
+  const environment = { SOCIAL_HARNESS_PORT: "2", SOCIAL_HARNESS_LOG_LEVEL: "warn", HOME: "/x" };
+  const inFile = file({ port: 1, logLevel: "error", agentName: "alice" });
+  const resolved = Configuration.resolve({ file: inFile, environment, flags: { port: "3" } });
+  expect([resolved.port, resolved.logLevel, resolved.agentName]).toEqual([3, "warn", "alice"]);
+  const unset = Configuration.resolve({ file: inFile, environment, flags: { port: undefined } });
+  expect(unset.port).toBe(2);
+  expect(Configuration.resolve({ file: null, flags: { ...network, port: 0 } }).port).toBe(0);
+});
+
+verifies("RUN-24", "every complaint names the flag, variable or field, and all come at once", () => {
+  expect(
+    pathsOf({
+      file: file({ logLevel: "loud", colour: "red", routerKey: 5 }),
+      environment: { SOCIAL_HARNESS_PORT: "70000", SOCIAL_HARNESS_PROT: "1", SOCIAL_HARNESS_STATE: "/s" },
+      flags: { agentName: "Not A Name" },
+    }).toSorted(),
+  ).toEqual([
+    "--agent-name",
+    "SOCIAL_HARNESS_PORT",
+    "SOCIAL_HARNESS_PROT",
+    "config.json: colour",
+    "config.json: logLevel",
+    "config.json: routerKey",
+  ]);
+});
+
+verifies("RUN-24", "a network that was never joined is said to be missing, with the next step", () => {
+  const issues = issuesOf({ file: null });
+  expect(issues.map(({ path }) => path)).toEqual([
+    "config.json: registryUrl",
+    "config.json: routerUrl",
+    "config.json: registryKey",
+    "config.json: routerKey",
+  ]);
+  expect(issues[0]?.message).toContain("--registry-url");
+  for (const broken of ["", "{", "[]", "null", '"text"']) {
+    expect(pathsOf({ file: broken })).toEqual(["config.json"]);
+  }
+});
+
+verifies("RUN-26", "plain http and ws are good on loopback only", () => {
+  const good = [
+    { registryUrl: "http://127.0.0.1:8080", routerUrl: "ws://127.0.0.1:8081" },
+    { registryUrl: "http://localhost:8080", routerUrl: "ws://localhost:8081" },
+    { registryUrl: "http://[::1]:8080", routerUrl: "ws://[::1]:8081" },
+  ];
+  for (const urls of good) expect(issuesOf({ file: file(urls) })).toEqual([]);
+  const bad = [
+    { registryUrl: "http://registry.example" },
+    { registryUrl: "http://127.0.0.1.evil.example" },
+    { registryUrl: "http://192.168.0.4:8080" },
+    { registryUrl: "ftp://registry.example" },
+    { registryUrl: "https://user:password@registry.example" },
+    { registryUrl: "registry.example" },
+  ];
+  for (const urls of bad) expect(pathsOf({ file: file(urls) })).toEqual(["config.json: registryUrl"]);
+  expect(pathsOf({ file: file({ routerUrl: "ws://router.example" }) })).toEqual(["config.json: routerUrl"]);
+});
+
+verifies("RUN-24", "ports are whole numbers from 0 to 65535, in digits where they are text", () => {
+  for (const port of ["0", "7431", "65535"]) {
+    expect(Configuration.resolve({ file: file({}), flags: { port } }).port).toBe(Number(port));
+  }
+  for (const port of ["", " 1", "1 ", "-1", "0x10", "1e3", "1.5", "65536", "99999", "123456", "٣"]) {
+    expect(pathsOf({ file: file({}), flags: { port } })).toEqual(["--port"]);
+  }
+  for (const port of ["7431", 1.5, -1, 65_536, null]) {
+    expect(pathsOf({ file: file({ port }) })).toEqual(["config.json: port"]);
+  }
+});
+
+verifies("RUN-24", "no complaint repeats a value, whatever the sources hold", () => {
+  const secret = "adm_do-not-repeat-me";
+  const values = fc.dictionary(fc.constantFrom("admission", "port", "agentName", "x"), fc.constant(secret));
+  fc.assert(
+    fc.property(values, values, (inFile, flags) => {
+      const issues = issuesOf({ file: file(inFile), flags: flags as never });
+      expect(JSON.stringify(issues)).not.toContain(secret);
+    }),
+  );
+});
+
+verifies("RUN-24", "what is saved loads as it was, and reads well", () => {
+  const configuration = Configuration.resolve({ file: file({ agentName: "alice", port: 0 }) });
+  Configuration.save(folder, configuration);
+  expect(Configuration.load(folder, {})).toEqual(configuration);
+  expect(JSON.parse(readFileSync(folder.configuration, "utf8"))).toEqual({
+    ...network,
+    agentName: "alice",
+    port: 0,
+  });
+  writeFileSync(folder.configuration, "{}");
+  expect(() => Configuration.load(folder, {})).toThrow(Configuration.ConfigurationError);
+});

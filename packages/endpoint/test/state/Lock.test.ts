@@ -1,0 +1,118 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { verifies } from "@social-harness/testkit/Verifies";
+import { afterEach, beforeEach, expect } from "vitest";
+import * as Lock from "../../src/state/Lock.ts";
+import type { StateError } from "../../src/state/StateError.ts";
+import * as StateFolder from "../../src/state/StateFolder.ts";
+
+let root: string;
+let folder: StateFolder.StateFolder;
+const children: Array<ChildProcess> = [];
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "social-harness-lock-"));
+  folder = StateFolder.open(join(root, "state"));
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) await kill(child);
+  rmSync(root, { recursive: true, force: true });
+});
+
+const holderScript = join(import.meta.dirname, "LockHolder.ts");
+
+/** Another process that holds the folder's lock. */
+const hold = async (path: string): Promise<ChildProcess> => {
+  const child = spawn(process.execPath, [holderScript, path], { stdio: ["pipe", "pipe", "inherit"] });
+  children.push(child);
+  await once(child.stdout as NodeJS.ReadableStream, "data");
+  return child;
+};
+
+const kill = async (child: ChildProcess): Promise<void> => {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, "exit");
+  child.kill("SIGKILL");
+  await gone;
+};
+
+const refusalOf = (at: StateFolder.StateFolder = folder): StateError => {
+  try {
+    Lock.acquire(at).release();
+  } catch (error) {
+    return error as StateError;
+  }
+  throw new Error("the lock was free");
+};
+
+verifies("RUN-21", "a second daemon is refused and told who holds the folder", async () => {
+  const child = await hold(folder.path);
+  const refusal = refusalOf();
+  expect(refusal.reason).toBe("held");
+  expect(refusal.message).toContain(`${folder.path} is in use by the daemon with pid ${child.pid}`);
+});
+
+verifies(
+  "RUN-21",
+  "also in one process, through a symlink and through another name of the lock itself",
+  async () => {
+    const lock = Lock.acquire(folder);
+    expect(refusalOf().reason).toBe("held");
+    lock.release();
+
+    const child = await hold(folder.path);
+    symlinkSync(folder.path, join(root, "link"));
+    expect(refusalOf(StateFolder.open(join(root, "link"))).message).toContain(`pid ${child.pid}`);
+    // What a bind mount is to the kernel: another path to the same file.
+    mkdirSync(join(root, "mounted"), { mode: 0o700 });
+    linkSync(folder.lock, join(root, "mounted", "lock"));
+    expect(refusalOf(StateFolder.at(join(root, "mounted"))).message).toContain(`pid ${child.pid}`);
+  },
+);
+
+verifies(
+  "RUN-21",
+  "C54: a killed holder stops nobody, even when its pid is now another live process",
+  async () => {
+    for (let round = 0; round < 3; round++) {
+      await kill(await hold(folder.path));
+      // The pid that the dead holder left behind is given to a process that lives: this one.
+      const database = new DatabaseSync(folder.lock);
+      database.prepare("UPDATE holder SET pid = ?").run(process.ppid);
+      database.close();
+      Lock.acquire(folder).release();
+    }
+  },
+);
+
+verifies("RUN-21", "a clean stop frees the folder at once", async () => {
+  const child = await hold(folder.path);
+  const gone = once(child, "exit");
+  (child.stdin as NodeJS.WritableStream).end();
+  await gone;
+  Lock.acquire(folder).release();
+});
+
+verifies("RUN-21", "of many that start at once exactly one gets the folder", async () => {
+  const starts = Array.from({ length: 4 }, () => {
+    const child = spawn(process.execPath, [holderScript, folder.path], { stdio: ["pipe", "pipe", "ignore"] });
+    children.push(child);
+    return Promise.race([
+      once(child.stdout, "data").then(() => "held"),
+      once(child, "exit").then(() => "refused"),
+    ]);
+  });
+  const outcomes = await Promise.all(starts);
+  expect(outcomes.toSorted()).toEqual(["held", "refused", "refused", "refused"]);
+  expect(refusalOf().reason).toBe("held");
+});
+
+verifies("RUN-21", "a damaged lock file is named, and nothing else is touched", () => {
+  writeFileSync(folder.lock, "this is not a database, it only has to be long enough".repeat(20));
+  const refusal = refusalOf();
+  expect(refusal.reason).toBe("malformed");
+  expect(refusal.message).toContain(folder.lock);
+});

@@ -1,0 +1,115 @@
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { verifies } from "@social-harness/testkit/Verifies";
+import { afterEach, beforeEach, expect } from "vitest";
+import * as Log from "../../src/state/Log.ts";
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "social-harness-log-"));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+const at = Date.parse("2026-11-30T12:00:00Z");
+const openLog = (options: Partial<Log.LogOptions> = {}): Log.Log =>
+  Log.open({ folder: join(root, "logs"), level: "info", clock: () => at, ...options });
+const textOf = (name = "endpoint.log"): string => readFileSync(join(root, "logs", name), "utf8");
+const linesOf = (name?: string): ReadonlyArray<Record<string, unknown>> =>
+  textOf(name)
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+verifies("RUN-25", "a line is one JSON object with time, level and event", () => {
+  const log = openLog();
+  log.write("info", "daemon ready", { port: 7_431, note: "two\nlines" });
+  log.write("debug", "not at this level");
+  log.write("error", "it broke");
+  log.close();
+  expect(linesOf()).toEqual([
+    {
+      time: "2026-11-30T12:00:00.000Z",
+      level: "info",
+      event: "daemon ready",
+      port: 7_431,
+      note: "two\nlines",
+    },
+    { time: "2026-11-30T12:00:00.000Z", level: "error", event: "it broke" },
+  ]);
+  expect(statSync(join(root, "logs", "endpoint.log")).mode & 0o777).toBe(0o600);
+});
+
+verifies("RUN-25", "C76: what has the shape of a secret, or is one that rotated, is struck out", () => {
+  let token = "owner-token-number-one-owner-token-1";
+  const log = openLog({ level: "debug", secrets: () => [token] });
+  const planted = [
+    `Bearer ${"t".repeat(40)}`,
+    `whsec_${"c2VjcmV0".repeat(4)}`,
+    `shn1_${"x".repeat(80)}`,
+    `adm_${"y".repeat(43)}`,
+  ];
+  for (const secret of planted) log.write("debug", "a call failed", { message: `said ${secret}, then left` });
+  log.write("warn", `event with ${token}`, { message: `${token}${token}` });
+  token = "owner-token-number-two-owner-token-2";
+  log.write("warn", "rotated", { message: token });
+  log.close();
+  for (const secret of [...planted, "owner-token-number"]) {
+    expect(textOf()).not.toContain(secret.replace("Bearer ", ""));
+  }
+  expect(linesOf()[0]?.message).toBe("said [redacted], then left");
+});
+
+verifies("RUN-25", "files rotate by size, the oldest goes, and no line is cut", () => {
+  const log = openLog({ fileBytesMax: 1_000, olderFilesMax: 2 });
+  for (let i = 0; i < 60; i++) log.write("info", "line", { i });
+  log.close();
+  expect(readdirSync(join(root, "logs")).toSorted()).toEqual([
+    "endpoint.1.log",
+    "endpoint.2.log",
+    "endpoint.log",
+  ]);
+  const numbers = ["endpoint.2.log", "endpoint.1.log", "endpoint.log"].flatMap((name) =>
+    linesOf(name).map(({ i }) => i as number),
+  );
+  expect(numbers).toEqual(Array.from(numbers, (_, i) => 60 - numbers.length + i));
+  for (const name of readdirSync(join(root, "logs"))) {
+    expect(statSync(join(root, "logs", name)).size).toBeLessThanOrEqual(1_000);
+  }
+});
+
+verifies("RUN-25", "a log goes on where the last process stopped", () => {
+  for (let i = 0; i < 2; i++) {
+    const log = openLog();
+    log.write("info", `start ${i}`);
+    log.close();
+  }
+  expect(linesOf().map(({ event }) => event)).toEqual(["start 0", "start 1"]);
+});
+
+verifies("RUN-25", "a log that cannot be written stops nothing and counts what it lost", () => {
+  writeFileSync(join(root, "logs"), "in the way");
+  const log = openLog();
+  log.write("info", "lost");
+  log.write("info", "lost too");
+  rmSync(join(root, "logs"));
+  log.write("info", "back");
+  log.write("info", "and on");
+  log.close();
+  expect(linesOf().map(({ event, linesLost }) => [event, linesLost])).toEqual([
+    ["back", 2],
+    ["and on", undefined],
+  ]);
+  chmodSync(join(root, "logs"), 0o700);
+});
+
+verifies("RUN-25", "an error's text is kept, and cut when it is long", () => {
+  const log = openLog();
+  log.write("error", "it broke", Log.causeOf(new RangeError("x".repeat(5_000))));
+  log.write("error", "it broke", Log.causeOf("a thrown string may hold anything"));
+  log.close();
+  const [first, second] = linesOf();
+  expect(first?.error).toBe("RangeError");
+  expect(String(first?.message).length).toBe(2_003);
+  expect(second?.message).toBe("string");
+});
