@@ -17,6 +17,9 @@ export const AdmissionCredential = Schema.String.check(Schema.isPattern(credenti
 );
 export type AdmissionCredential = typeof AdmissionCredential.Type;
 
+export const isAdmissionCredential = (text: string): text is AdmissionCredential =>
+  credentialPattern.test(text);
+
 /** The public handle of an invite: 16 bytes of its credential's hash, so that it needs no randomness of its own. */
 export const InviteId = Schema.String.check(Schema.isPattern(Base64Url.patternOf(16, "inv_"))).pipe(
   Schema.brand("InviteId"),
@@ -38,5 +41,5 @@ export const sameHash = (left: Opaque32, right: Opaque32): boolean =>
 /** The credential of an `Authorization` header; null when there is none that could be one. */
 export const fromHeader = (authorization: string | undefined): AdmissionCredential | null => {
   const token = /^Bearer (\S+)$/i.exec(authorization ?? "")?.[1];
-  return token !== undefined && credentialPattern.test(token) ? (token as AdmissionCredential) : null;
+  return token !== undefined && isAdmissionCredential(token) ? token : null;
 };

@@ -78,17 +78,21 @@ export const respond = (
 export const respondError = (response: ServerResponse, { code, headers }: Refusal): void =>
   respond(response, Wire.statusOf[code], { error: code }, headers);
 
-/** Answers bytes that are no HTTP request. A request that was too slow has no answer: its socket is closed. */
+/** Peers that were too slow, ended early or are gone get no answer: their socket is closed. */
+const unanswered = new Set<unknown>(["ERR_HTTP_REQUEST_TIMEOUT", "HPE_INVALID_EOF_STATE", "ECONNRESET"]);
+
+/** Answers bytes that are no HTTP request. */
 export const refuseBytes = (cause: Error, socket: Duplex): void => {
   const code = "code" in cause ? cause.code : undefined;
-  if (!socket.writable || code === "ERR_HTTP_REQUEST_TIMEOUT" || code === "ECONNRESET") {
-    socket.destroy();
+  if (!socket.writable || unanswered.has(code)) {
+    socket.end(() => socket.destroy());
     return;
   }
   const error: Wire.ErrorCode = code === "HPE_HEADER_OVERFLOW" ? "payload_too_large" : "malformed";
-  const body = JSON.stringify({ error });
+  const body = CanonicalJson.encode({ error });
   socket.end(
     `HTTP/1.1 ${Wire.statusOf[error]} Refused\r\nconnection: close\r\ncontent-type: application/json\r\n` +
-      `content-length: ${body.length}\r\n\r\n${body}`,
+      `cache-control: no-store\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    () => socket.destroy(),
   );
 };
