@@ -1,0 +1,228 @@
+// The only composition root of an endpoint: takes the state folder, opens and checks the store, brings up what the
+// registration allows, and serves it over MCP. Everything below receives what it needs from here.
+
+import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
+import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
+import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
+import { makeRegistryClient } from "@social-harness/registry/client/RegistryClient";
+import type { Logger } from "@social-harness/router/Logger";
+import { type ActiveAgent, startActiveAgent } from "./conversations/ActiveAgent.ts";
+import * as Inbox from "./ingress/Inbox.ts";
+import { startMcpServer } from "./mcp/McpServer.ts";
+import { createContinuations } from "./operations/Continuations.ts";
+import { withReasons, withReasonsSync } from "./operations/Failing.ts";
+import { readConversation, searchConversations, type Snapshot } from "./operations/History.ts";
+import { OperationError } from "./operations/OperationError.ts";
+import type { Operations, RegisterInput, RegisterResult } from "./operations/Operations.ts";
+import { boundCard, register } from "./operations/Registration.ts";
+import { searchAgents } from "./operations/SearchAgents.ts";
+import { sendMessage } from "./operations/SendMessage.ts";
+import type { Configuration } from "./state/Configuration.ts";
+import * as EndpointFile from "./state/EndpointFile.ts";
+import * as Identity from "./state/Identity.ts";
+import * as Lock from "./state/Lock.ts";
+import * as OwnerToken from "./state/OwnerToken.ts";
+import { StateError } from "./state/StateError.ts";
+import type { StateFolder } from "./state/StateFolder.ts";
+import * as Database from "./store/Database.ts";
+import { check } from "./store/StartUpCheck.ts";
+import { explain, type HeldReason } from "./transport/Standing.ts";
+
+export interface EndpointOptions {
+  /** As `StateFolder.open` made it. */
+  readonly stateFolder: StateFolder;
+  readonly configuration: Configuration;
+  readonly logger: Logger;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly random: (byteCount: number) => Buffer;
+}
+
+/** How the endpoint stands, for its owner; never served to a runtime. */
+export interface Health {
+  readonly registered: boolean;
+  readonly routerConnected: boolean;
+  /** Why nothing is signed, or null. */
+  readonly held: { readonly reason: HeldReason; readonly explanation: string } | null;
+  readonly pendingItems: number;
+  readonly outboxEnvelopes: number;
+}
+
+export interface Endpoint {
+  readonly mcpUrl: string;
+  readonly health: () => Health;
+  /** Stops intake, ends streams, commits what is queued, closes; under five seconds. */
+  readonly close: () => Promise<void>;
+}
+
+const createSignal = () => {
+  const listeners = new Set<() => void>();
+  return {
+    subscribe: (listener: () => void) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    emit: () => {
+      for (const listener of listeners) listener();
+    },
+  };
+};
+
+/**
+ * Starts the endpoint of a state folder. Rejects with `StateError` (folder, lock, keys) or `StoreError` (a store that must
+ * not be used as it is) and leaves everything as it was.
+ */
+export const startEndpoint = async (options: EndpointOptions): Promise<Endpoint> => {
+  const lock = Lock.acquire(options.stateFolder);
+  try {
+    EndpointFile.remove(options.stateFolder);
+    return await startLocked(options, lock);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+};
+
+const startLocked = async (options: EndpointOptions, lock: Lock.Lock): Promise<Endpoint> => {
+  const { stateFolder, configuration, logger, clock, random } = options;
+  const identity = Identity.load(stateFolder);
+  if (identity === null) {
+    throw new StateError(
+      "missing",
+      `${stateFolder.path} has no keys yet: run "social-harness init" or "join" first`,
+    );
+  }
+  OwnerToken.ensure(stateFolder, random);
+  const db = Database.open(stateFolder.database);
+  const trust: Trust = { verifier: Ed25519.verifier, registryKey: configuration.registryKey };
+  try {
+    db.transaction(() => Inbox.prepare(db, random));
+    const checked = await check(db, trust);
+    logger("info", "store checked", checked);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+  const registry = makeRegistryClient({
+    url: configuration.registryUrl,
+    registryKey: configuration.registryKey,
+  });
+  const pending = createSignal();
+  const catalog = createSignal();
+  const continuations = createContinuations<Snapshot>(random, clock);
+  let agent: ActiveAgent | null = null;
+  let registering: Promise<unknown> = Promise.resolve();
+
+  const activate = async (card: AgentCard.AgentCard): Promise<void> => {
+    agent = await startActiveAgent({
+      db,
+      card,
+      signer: identity.signer,
+      sealingSecret: identity.sealing,
+      trust,
+      routerUrl: configuration.routerUrl,
+      routerKey: configuration.routerKey,
+      registry,
+      clock,
+      random,
+      logger,
+      onAdmitted: pending.emit,
+    });
+    catalog.emit();
+  };
+
+  /** The running agent; every operation but register and status needs one. */
+  const active = (): ActiveAgent => {
+    if (agent === null)
+      throw new OperationError("not-registered", "this endpoint has no registered agent yet");
+    return agent;
+  };
+
+  const registerOnce = async (input: RegisterInput): Promise<RegisterResult> => {
+    const card = boundCard(db, identity);
+    if (card !== null) return { kind: "registered", agentCard: card };
+    const result = await register(
+      { db, identity, registry, registryKey: configuration.registryKey, admission: configuration.admission },
+      input,
+    );
+    if (result.kind === "registered") await activate(result.agentCard);
+    return result;
+  };
+
+  const operations: Operations = {
+    isRegistered: () => agent !== null,
+    register: (input) => {
+      const result = registering.then(() => registerOnce(input));
+      registering = result.catch(() => undefined);
+      return result;
+    },
+    status: () =>
+      withReasonsSync(() => {
+        const agentCard = boundCard(db, identity);
+        return agentCard === null ? { kind: "unregistered" } : { kind: "active", agentCard };
+      }),
+    searchAgents: async (input) => {
+      active();
+      return searchAgents(registry, input);
+    },
+    searchConversations: ({ afterAddress }) => {
+      active();
+      return searchConversations(db, afterAddress);
+    },
+    readConversation: async (input) => {
+      const self = active().card.agentName;
+      return readConversation({ db, self, trust, registry, continuations }, input);
+    },
+    sendMessage: async (input) => sendMessage({ db, agent: active(), registry, random }, input),
+    readInbox: ({ cursor }) => {
+      active();
+      return Inbox.page(db, cursor);
+    },
+    acknowledgeDelivery: async (token) => {
+      const { turns } = active();
+      await withReasons(() => turns.run((turn) => Inbox.acknowledge(turn.db, token, turn.now)));
+    },
+    readEvent: (eventId) => {
+      active();
+      return Inbox.readEvent(db, eventId);
+    },
+    pendingCount: () => Inbox.unreadCount(db),
+    onPending: pending.subscribe,
+    onCatalogChanged: catalog.subscribe,
+  };
+
+  const card = boundCard(db, identity);
+  if (card !== null) await activate(card);
+  const mcp = await startMcpServer({
+    operations,
+    listen: { host: "127.0.0.1", port: configuration.port },
+    ownerToken: () => OwnerToken.read(stateFolder),
+    logger,
+    random,
+  });
+  EndpointFile.write(stateFolder, { pid: process.pid, mcpUrl: mcp.url });
+  logger("info", "endpoint ready", { mcpUrl: mcp.url });
+
+  return {
+    mcpUrl: mcp.url,
+    health: () => {
+      const held = agent?.link.held() ?? null;
+      return {
+        registered: agent !== null,
+        routerConnected: agent?.link.connected() ?? false,
+        held: held === null ? null : { reason: held, explanation: explain(held) },
+        pendingItems: Inbox.unreadCount(db),
+        outboxEnvelopes: Number(db.get("SELECT count(*) AS waiting FROM outbox")?.["waiting"]),
+      };
+    },
+    close: async () => {
+      EndpointFile.remove(stateFolder);
+      await mcp.close();
+      await registering;
+      await agent?.close();
+      registry.close();
+      db.close();
+      lock.release();
+    },
+  };
+};

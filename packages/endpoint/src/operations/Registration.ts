@@ -1,0 +1,83 @@
+// Registering this endpoint's agent: ids written down before the Registry is asked, so that a lost answer is asked for
+// again exactly; the card written down before anybody is told. Implements MGT-20 to MGT-27.
+
+import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
+import type { OperationId, PrincipalId, SigningKey } from "@social-harness/protocol/identity/Identifier";
+import type { AgentName } from "@social-harness/protocol/identity/AgentName";
+import * as Limits from "@social-harness/protocol/Limits";
+import type { RegistryClient } from "@social-harness/registry/client/RegistryClient";
+import * as Admission from "@social-harness/registry/Admission";
+import * as Registration from "@social-harness/registry/Registration";
+import { type Database, StoreError } from "../store/Database.ts";
+import type { Identity } from "../state/Identity.ts";
+import { withReasons } from "./Failing.ts";
+import type { RegisterInput, RegisterResult } from "./Operations.ts";
+
+export interface RegisteringOptions {
+  readonly db: Database;
+  readonly identity: Identity;
+  readonly registry: RegistryClient;
+  readonly registryKey: SigningKey;
+  /** The configuration's credential, for calls that bring none. */
+  readonly admission: Admission.AdmissionCredential | undefined;
+}
+
+/** The bound card, or null. Throws `StoreError` when the store belongs to another identity. */
+export const boundCard = (db: Database, identity: Identity): AgentCard.AgentCard | null => {
+  const row = db.get("SELECT agent_card FROM registration WHERE agent_card IS NOT NULL");
+  if (row === undefined) return null;
+  const card = AgentCard.decode(row["agent_card"] as AgentCard.EncodedAgentCard);
+  if (card.signingKey === identity.signingKey && card.sealingKey === identity.sealingKey) return card;
+  throw new StoreError(
+    "corrupt",
+    `the store belongs to ${card.agentName}, whose keys are not the ones in identity.json: put the matching file back`,
+  );
+};
+
+export interface PlannedRegistration {
+  readonly operationId: OperationId;
+  readonly principalId: PrincipalId;
+  readonly agentName: AgentName;
+}
+
+const plan = (db: Database, { operationId, principalId, agentName }: PlannedRegistration): void => {
+  db.run(
+    `INSERT INTO registration (one, operation_id, principal_id, agent_name) VALUES (1, ?, ?, ?)
+     ON CONFLICT (one) DO UPDATE SET operation_id = excluded.operation_id,
+       principal_id = excluded.principal_id, agent_name = excluded.agent_name`,
+    operationId,
+    principalId,
+    agentName,
+  );
+};
+
+/**
+ * Asks the Registry, within one deadline that includes signing, and binds what it registered. A call that gets no answer
+ * binds nothing and may be repeated exactly. Rejects with `dependency-unavailable` or `persistence-failed`.
+ */
+export const register = (options: RegisteringOptions, input: RegisterInput): Promise<RegisterResult> =>
+  withReasons(async () => {
+    const { db, identity, registry, registryKey } = options;
+    db.transaction(() => plan(db, input));
+    const request = Registration.sign(identity.signer, {
+      operationId: input.operationId,
+      principalId: input.principalId,
+      agentName: input.agentName,
+      sealingKey: identity.sealingKey,
+      registryKey,
+    });
+    const credential = input.admission === undefined ? options.admission : admissionOf(input.admission);
+    if (credential === "malformed") return { kind: "admission_refused" };
+    const answer = await registry.register(request, credential ?? null, {
+      deadlineMs: Limits.registryDeadlineMs,
+    });
+    if (answer.kind === "registered") {
+      const encoded = AgentCard.encode(answer.agentCard);
+      db.transaction(() => db.run("UPDATE registration SET agent_card = ? WHERE one = 1", encoded));
+    }
+    return answer;
+  });
+
+/** A text that could never be a credential is refused like a wrong one, without asking. */
+const admissionOf = (text: string): Admission.AdmissionCredential | "malformed" =>
+  Admission.fromHeader(`Bearer ${text}`) ?? "malformed";
