@@ -8,10 +8,8 @@ import type { SourceFile } from "./TidyTree.ts";
 type Where = (file: SourceFile) => boolean;
 
 const shipped: Where = ({ role, packageFolder }) => role === "src" && packageFolder !== "testkit";
-/** Composition roots hand out the clock, the randomness and the environment to everybody else. */
-const isCompositionRoot: Where = ({ path, packageFolder }) =>
-  packageFolder === "cli" || path === "packages/endpoint/src/Endpoint.ts";
-const pureEnough: Where = (file) => shipped(file) && !isCompositionRoot(file);
+/** The command line hands out the clock, the randomness, the log and the environment to everybody else. */
+const belowTheCommandLine: Where = (file) => shipped(file) && file.packageFolder !== "cli";
 const inProtocol: Where = ({ role, packageFolder }) => role === "src" && packageFolder === "protocol";
 const inTests: Where = ({ role }) => role === "test";
 const everywhere: Where = () => true;
@@ -62,22 +60,27 @@ const testFunctions = /^(test|it|describe|suite|verifies)\b/;
 export const bans: ReadonlyArray<Rule> = [
   banUse(
     "clock",
-    pureEnough,
+    belowTheCommandLine,
     oneOf("Date.now", "new Date()", "performance.now"),
     "take the time as a parameter",
   ),
-  banUse("randomness", pureEnough, oneOf("Math.random"), "take a source of random bytes as a parameter"),
+  banUse(
+    "randomness",
+    belowTheCommandLine,
+    oneOf("Math.random"),
+    "take a source of random bytes as a parameter",
+  ),
   banUse("timers in the protocol", inProtocol, oneOf(...timers), "return the deadline as a value"),
   banUse(
     "console",
-    (file) => shipped(file) && file.packageFolder !== "cli",
-    ({ name }) => name.startsWith("console."),
+    belowTheCommandLine,
+    ({ name }) => name.startsWith("console.") && !name.endsWith("()"),
     "take a log function as a parameter",
   ),
   banUse("any", everywhere, oneOf("as any"), "decode the value, or narrow it from unknown"),
   banUse(
     "environment",
-    pureEnough,
+    belowTheCommandLine,
     oneOf("process.env"),
     "take the setting as a parameter; the command line reads the environment",
   ),
