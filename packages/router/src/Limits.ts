@@ -43,6 +43,8 @@ export const mailboxBytesMax = 1_073_741_824;
 export const acknowledgeDelayMs = 50;
 /** Rows of a mailbox that are looked up at once when its owner catches up. */
 export const mailboxPageRowsMax = 64;
+/** Bodies accepted last that are kept in memory for recipients a little behind: some 4,000 posts, or 30 of the largest. */
+export const recentBodiesBytesMax = 16_777_216;
 /** How often bodies and repeats past their time are looked for, and how many are dropped in one transaction. */
 export const expireIntervalMs = 60_000;
 export const expireBatchMax = 256;

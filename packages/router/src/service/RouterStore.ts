@@ -8,9 +8,11 @@ import { Opaque32, type AgentId, type RouterInstanceId } from "@social-harness/p
 import type { Signer } from "@social-harness/protocol/identity/Signing";
 import type { LogTransaction, SqliteLog } from "@social-harness/log/SqliteLog";
 import * as Schema from "effect/Schema";
+import * as Limits from "../Limits.ts";
 import type * as Envelope from "../wire/Envelope.ts";
 import * as Frames from "../wire/Frames.ts";
 import * as Lane from "../wire/Lane.ts";
+import { makeRecentBodies } from "./RecentBodies.ts";
 import { component, migrations, stream } from "./RouterSchema.ts";
 import { makeStatements, type AgentRow } from "./RouterStatements.ts";
 
@@ -33,6 +35,8 @@ export type SendResult =
       readonly kind: "accepted";
       readonly lane: Opaque32;
       readonly sequence: number;
+      /** The entry's place in the log; null for a repeat of what was accepted before. */
+      readonly position: number | null;
       /** What to hand to live recipients; empty for a repeat of what was accepted before. */
       readonly copies: ReadonlyArray<Copy>;
       /** The delivery without its cursor, see `deliveryOf`. */
@@ -120,6 +124,7 @@ export const openRouterStore = async (options: RouterStoreOptions): Promise<Rout
   log.migrate(component, migrations);
   const routerInstanceId = Lane.routerInstanceIdOf(signer.publicKey, await logIdOf(log, options.random));
   const statements = makeStatements(log.database);
+  const recent = makeRecentBodies(Limits.recentBodiesBytesMax);
 
   /** The next place in the lane, signed. */
   const extendLane = (lane: Opaque32, envelopeDigest: Opaque32) => {
@@ -149,7 +154,14 @@ export const openRouterStore = async (options: RouterStoreOptions): Promise<Rout
     const known = statements.send(sender.agent, envelope.messageId);
     if (known !== undefined) {
       return known.envelopeDigest === envelopeDigest
-        ? { kind: "accepted", lane: known.lane, sequence: known.sequence, copies: [], body: Buffer.alloc(0) }
+        ? {
+            kind: "accepted",
+            lane: known.lane,
+            sequence: known.sequence,
+            position: null,
+            copies: [],
+            body: Buffer.alloc(0),
+          }
         : { kind: "rejected", reason: "idempotency-conflict" };
     }
     const recipients = envelope.recipientAgentIds.map(statements.agent);
@@ -165,7 +177,7 @@ export const openRouterStore = async (options: RouterStoreOptions): Promise<Rout
     const stored = copies.filter((copy) => copy.stored).length;
     statements.putBody(position, now, stored);
     statements.putSend(sender.agent, envelope.messageId, envelopeDigest, head.laneKey, head.sequence, now);
-    return { kind: "accepted", lane: head.lane, sequence: head.sequence, copies, body };
+    return { kind: "accepted", lane: head.lane, sequence: head.sequence, position, copies, body };
   };
 
   const eraseDone = (transaction: LogTransaction): void => {
@@ -174,11 +186,17 @@ export const openRouterStore = async (options: RouterStoreOptions): Promise<Rout
 
   return {
     routerInstanceId,
-    accept: (send) => log.transact((transaction) => acceptIn(transaction, send)),
+    accept: async (send) => {
+      const result = await log.transact((transaction) => acceptIn(transaction, send));
+      if (result.kind === "accepted" && result.position !== null) recent.put(result.position, result.body);
+      return result;
+    },
     mailbox: (agentId) =>
       statements.agentIfKnown(agentId) ?? { acknowledgedCursor: 0, tailCursor: 0, acceptedSends: 0 },
     copies: statements.copies,
     body: async (position) => {
+      const held = recent.get(position);
+      if (held !== undefined) return held;
       const [entry] = await log.read(stream, position, 1);
       return entry === undefined || entry.position !== position ? null : bodyOfEntry(entry.bytes);
     },
