@@ -3,7 +3,7 @@
 
 import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
 import type * as AgentCard from "@social-harness/protocol/identity/AgentCard";
-import type { AgentId, PostId, SigningKey } from "@social-harness/protocol/identity/Identifier";
+import type { AgentId, MessageId, PostId, SigningKey } from "@social-harness/protocol/identity/Identifier";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
 import { type RegistryClient } from "@social-harness/registry/client/RegistryClient";
 import { RegistryError } from "@social-harness/registry/client/RegistryError";
@@ -64,6 +64,7 @@ const lookupRetryMs = 5_000;
 export const startActiveAgent = async (options: ActiveAgentOptions): Promise<ActiveAgent> => {
   const { db, card, signer, trust, clock, random, logger } = options;
   const timers = createTimers(clock);
+  const awaitedCopies = new Set<MessageId>();
   const waiters = new Map<PostId, Set<(outcome: EndedIntent["outcome"]) => void>>();
   const packing = { card, signer, sealer: createSealer({ random, clock }), random };
   let client: RouterClient | null = null;
@@ -88,7 +89,8 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
         if (conversation === null) throw new Error("a send of a conversation that does not exist");
         return conversation;
       };
-      enqueue(db, turn.state.sends, conversationOf, packing);
+      for (const messageId of enqueue(db, turn.state.sends, conversationOf, packing))
+        awaitedCopies.add(messageId);
       admittedInTurn = admitCommitted(turn, { self: card.agentId, random, logger, more: admitted.hasMore });
       const sequence = db.get("SELECT max(sequence) AS last FROM record")?.["last"];
       if (
@@ -166,6 +168,8 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
     logger,
     acknowledge: (cursor) => client?.ack(cursor),
     onUnknownSender: lookUpSender,
+    isUnawaited: ({ envelope }) =>
+      envelope.senderAgentId === card.agentId && !awaitedCopies.delete(envelope.messageId),
     onOpen: () => sender.pump(),
   });
 

@@ -83,6 +83,12 @@ export const open = (path: string, busyMs = 5_000): Database => {
     run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
     transaction: (body) => {
       const level = depth;
+      if (level > 0 && !sqlite.isTransaction) {
+        throw new StoreError(
+          "unavailable",
+          "the store gave up the running transaction, so nothing of it happened",
+        );
+      }
       sqlite.exec(level === 0 ? "BEGIN IMMEDIATE" : `SAVEPOINT level${level}`);
       depth = level + 1;
       try {

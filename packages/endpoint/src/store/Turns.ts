@@ -22,9 +22,14 @@ export interface Participant<State> {
   readonly committed: (turn: Turn<State>) => void;
 }
 
+export type Pace = "now" | "soon";
+
 export interface Turns<State> {
-  /** Queues work and resolves with its result after the commit. Work that throws is undone alone and rejects. */
-  readonly run: <A>(work: (turn: Turn<State>) => A) => Promise<A>;
+  /**
+   * Queues work and resolves with its result after the commit. Work that throws is undone alone and rejects. Work that
+   * nobody waits for may come `soon`: with the next turn, or a moment later in one of its own.
+   */
+  readonly run: <A>(work: (turn: Turn<State>) => A, pace?: Pace) => Promise<A>;
   /** Resolves when everything queued so far has been committed; refuses further work. */
   readonly close: () => Promise<void>;
 }
@@ -35,6 +40,9 @@ interface Entry<State> {
   readonly reject: (error: unknown) => void;
 }
 
+/** How long work that nobody waits for may wait to share another turn's fsync. */
+const soonMs = 25;
+
 /** Work of one commit: enough to share an fsync among, few enough to answer the first soon. */
 const turnEntriesMax = 128;
 
@@ -44,7 +52,8 @@ export const create = <State>(
   participant: Participant<State>,
 ): Turns<State> => {
   const queue: Array<Entry<State>> = [];
-  let scheduled = false;
+  let scheduled: Pace | null = null;
+  let timer: NodeJS.Timeout | undefined;
   let closed = false;
   let drained: (() => void) | null = null;
 
@@ -60,42 +69,56 @@ export const create = <State>(
   };
 
   const runTurn = (): void => {
-    scheduled = false;
+    scheduled = null;
+    clearTimeout(timer);
     const entries = queue.splice(0, turnEntriesMax);
     const turn: Turn<State> = { db, now: clock(), state: participant.initial };
+    const settlements = commit(entries, turn);
+    if (settlements !== null) {
+      participant.committed(turn);
+      for (const settle of settlements) settle();
+    }
+    if (queue.length > 0) schedule("now");
+    else drained?.();
+  };
+
+  /** One transaction for all entries, or null when there was none: then every entry has been rejected. */
+  const commit = (
+    entries: ReadonlyArray<Entry<State>>,
+    turn: Turn<State>,
+  ): ReadonlyArray<() => void> | null => {
     try {
-      const settlements = db.transaction(() => {
+      return db.transaction(() => {
         const settled = entries.map((entry) => runEntry(entry, turn));
         participant.flush(turn);
         return settled;
       });
-      participant.committed(turn);
-      for (const settle of settlements) settle();
     } catch (error) {
       for (const entry of entries) entry.reject(error);
+      return null;
     }
-    if (queue.length > 0) schedule();
-    else drained?.();
   };
 
-  const schedule = (): void => {
-    if (scheduled) return;
-    scheduled = true;
-    setImmediate(runTurn);
+  const schedule = (pace: Pace): void => {
+    if (scheduled === "now" || scheduled === pace) return;
+    scheduled = pace;
+    if (pace === "now") setImmediate(runTurn);
+    else timer = setTimeout(runTurn, soonMs);
   };
 
   return {
-    run: (work) =>
+    run: (work, pace = "now") =>
       new Promise((resolve, reject) => {
         if (closed) return reject(new Error("the store is closing"));
         queue.push({ work, resolve: resolve as (value: never) => void, reject });
-        schedule();
+        schedule(pace);
       }),
     close: () =>
       new Promise((resolve) => {
         closed = true;
-        if (queue.length === 0 && !scheduled) resolve();
-        else drained = resolve;
+        if (queue.length === 0) return resolve();
+        drained = resolve;
+        schedule("now");
       }),
   };
 };

@@ -29,6 +29,7 @@ interface Parcel {
   readonly to: "lane" | AgentId;
   readonly packets: Array<string>;
   bytes: number;
+  hasProposal: boolean;
 }
 
 /** Room for the plaintext's own fields beside its packets: a `seen` head is under 400 bytes. */
@@ -46,24 +47,30 @@ const pack = (sends: ReadonlyArray<Send>): ReadonlyArray<Parcel> => {
     if (parcel !== undefined && parcel.bytes + bytes <= Limits.packetBytesMax - plaintextFrameBytes) {
       parcel.packets.push(text);
       parcel.bytes += bytes;
+      parcel.hasProposal ||= packet.kind === "proposal_packet";
       continue;
     }
-    const fresh: Parcel = { conversationId, to, packets: [text], bytes };
+    const hasProposal = packet.kind === "proposal_packet";
+    const fresh: Parcel = { conversationId, to, packets: [text], bytes, hasProposal };
     openParcels.set(way, fresh);
     parcels.push(fresh);
   }
   return parcels;
 };
 
-/** Turns a turn's sends into outbox rows. Runs inside the turn's transaction, after every state change. */
+/**
+ * Turns a turn's sends into outbox rows. Runs inside the turn's transaction, at its end. Returns the messages whose own
+ * copy in the mailbox moves something here: a group's proposal, whose place in the lane its author votes by.
+ */
 export const enqueue = (
   db: Database,
   sends: ReadonlyArray<Send>,
   conversationOf: (conversationId: ConversationId) => Conversation,
   { card, signer, sealer, random }: PackingOptions,
-): void => {
-  if (sends.length === 0) return;
+): ReadonlyArray<MessageId> => {
+  if (sends.length === 0) return [];
   const parcels = pack(sends);
+  const awaited: Array<MessageId> = [];
   for (const parcel of parcels) {
     const { members, lane } = conversationOf(parcel.conversationId);
     const seen = LaneHeads.last(db, lane);
@@ -81,8 +88,10 @@ export const enqueue = (
       senderCardDigest: digestOf(card),
     });
     db.run("INSERT INTO outbox (message_id, envelope) VALUES (?, ?)", messageId, text);
+    if (parcel.hasProposal && members.n > 2) awaited.push(messageId);
   }
   Settings.put(db, "enqueued_sends", Settings.integer(db, "enqueued_sends") + parcels.length);
+  return awaited;
 };
 
 /** Envelopes between the store and the Router at one time. */

@@ -9,7 +9,7 @@ import { activeIds, allIds } from "../conversations/ConversationRows.ts";
 import type { Connection, Conversations, Turn, Work } from "../conversations/Conversations.ts";
 import type { Database } from "../store/Database.ts";
 import * as Settings from "../store/Settings.ts";
-import type { Turns } from "../store/Turns.ts";
+import type { Pace, Turns } from "../store/Turns.ts";
 import type { Inbound } from "./Inbound.ts";
 import { explain, type HeldReason, judge } from "./Standing.ts";
 
@@ -23,6 +23,8 @@ export interface RouterLinkOptions {
   readonly acknowledge: (cursor: number) => void;
   /** A sender's card is needed and nobody here has it. */
   readonly onUnknownSender: (sender: AgentId) => void;
+  /** Whether nothing waits for this delivery: a copy of what this agent sent, whose effect is already here. */
+  readonly isUnawaited: (delivery: Delivery) => boolean;
   /** The link is ready and may send. */
   readonly onOpen: () => void;
 }
@@ -72,7 +74,7 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
   };
 
   /** Runs work of the mailbox in order; the first failure breaks the session, so that nothing overtakes it. */
-  const inOrder = async (current: Session, work: (turn: Turn) => void): Promise<void> => {
+  const inOrder = async (current: Session, work: (turn: Turn) => void, pace?: Pace): Promise<void> => {
     current.waiting++;
     try {
       await turns.run((turn) => {
@@ -84,7 +86,7 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
           current.broken = true;
           throw error;
         }
-      });
+      }, pace);
     } catch (error) {
       current.broken = true;
       current.folded = false;
@@ -96,7 +98,7 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
 
   const take = (current: Session, delivery: Delivery): Promise<void> => {
     let unknown: AgentId | null = null;
-    return inOrder(current, (turn) => {
+    const work = (turn: Turn): void => {
       const cursor = Settings.integer(turn.db, "router_cursor");
       if (delivery.cursor <= cursor || held !== null) return;
       if (delivery.cursor !== cursor + 1) throw new Error("the Router skipped a cursor without naming a gap");
@@ -108,7 +110,8 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
       if (arrival.kind === "held") unknown = arrival.sender;
       Settings.put(turn.db, "router_cursor", delivery.cursor);
       foldIfAtTail(turn, current, delivery.cursor);
-    }).then(() => {
+    };
+    return inOrder(current, work, options.isUnawaited(delivery) ? "soon" : "now").then(() => {
       if (held === null) options.acknowledge(delivery.cursor);
       if (unknown !== null) options.onUnknownSender(unknown);
     });
