@@ -1,0 +1,60 @@
+// What all commands share: the common options, examples under --help, and the context that an action runs in.
+// Implements RUN-04.
+
+import { InvalidArgumentError, type Command } from "commander";
+import * as Output from "./Output.ts";
+
+export interface Context<Options> {
+  readonly output: Output.Output;
+  readonly options: Options;
+}
+
+export interface Description {
+  readonly name: string;
+  readonly summary: string;
+  /** What a person would type behind `social-harness`, each with a word on what it does. */
+  readonly examples: ReadonlyArray<readonly [command: string, effect: string]>;
+}
+
+const exampleLines = (examples: Description["examples"]): string => {
+  const width = Math.max(...examples.map(([command]) => command.length));
+  const lines = examples.map(
+    ([command, effect]) => `  $ social-harness ${command.padEnd(width)}  # ${effect}`,
+  );
+  return `\nExamples:\n${lines.join("\n")}`;
+};
+
+/** A command under `parent` that takes --json. Arguments and further options are added by its file. */
+export const define = (parent: Command, { name, summary, examples }: Description): Command =>
+  parent
+    .command(name)
+    .description(summary)
+    .option("--json", "print one JSON object as the last line of stdout")
+    .addHelpText("after", exampleLines(examples));
+
+/** The options of every command that works on one endpoint (`Profile.StateOptions`). */
+export const withState = (command: Command): Command =>
+  command
+    .option("--profile <name>", 'the endpoint\'s profile (default: "default")')
+    .option("--state <dir>", "its state folder, instead of the profile's");
+
+/** The action gets its context first, then the command's arguments in order. */
+export const act = <Options, Arguments extends ReadonlyArray<unknown>>(
+  command: Command,
+  action: (context: Context<Options>, ...values: Arguments) => Promise<void>,
+): void => {
+  command.action(async (...parameters: ReadonlyArray<unknown>) => {
+    const values = parameters.slice(0, command.registeredArguments.length) as unknown as Arguments;
+    const options = command.optsWithGlobals<Options & { readonly json?: boolean }>();
+    await action({ output: Output.create(options.json === true), options }, ...values);
+  });
+};
+
+/** An option's value as a whole number within bounds. */
+export const wholeNumber =
+  (minimum: number, maximum: number) =>
+  (text: string): number => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= minimum && value <= maximum) return value;
+    throw new InvalidArgumentError(`Expected a whole number from ${minimum} to ${maximum}.`);
+  };

@@ -1,0 +1,65 @@
+// How a command fails: a closed exit code, a reason for programs, a sentence for people and what to do next.
+// Implements RUN-02 and RUN-03.
+
+import { ConfigurationError } from "@social-harness/endpoint/state/Configuration";
+import { StateError } from "@social-harness/endpoint/state/StateError";
+import { StoreError } from "@social-harness/endpoint/store/Database";
+import { LogError } from "@social-harness/log/LogError";
+
+/** 1: it failed. 2: it was asked in a wrong way. 3: the daemon or the network is out of reach. */
+export type ExitCode = 1 | 2 | 3;
+
+export class Failure extends Error {
+  override readonly name = "Failure";
+  readonly exitCode: ExitCode;
+  /** A word that programs can compare: a tool's own reason, or one of the command line's. */
+  readonly reason: string;
+  /** The next step, one sentence. */
+  readonly next: string;
+  constructor(
+    exitCode: ExitCode,
+    { reason, message, next }: { readonly reason: string; readonly message: string; readonly next: string },
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.exitCode = exitCode;
+    this.reason = reason;
+    this.next = next;
+  }
+}
+
+export const failed = (reason: string, message: string, next: string, cause?: unknown): Failure =>
+  new Failure(1, { reason, message, next }, cause === undefined ? undefined : { cause });
+
+export const misused = (message: string, next: string): Failure =>
+  new Failure(2, { reason: "usage", message, next });
+
+export const unreachable = (reason: string, message: string, next: string, cause?: unknown): Failure =>
+  new Failure(3, { reason, message, next }, cause === undefined ? undefined : { cause });
+
+export const interrupted = (): Failure => failed("interrupted", "interrupted", "Everything was cleaned up.");
+
+/**
+ * The failure that stands for anything thrown. Errors of the state folder and the configuration say the next step
+ * themselves; whatever nobody foresaw is a defect, in its own words.
+ */
+export const ofUnknown = (error: unknown): Failure => {
+  if (error instanceof Failure) return error;
+  if (error instanceof StateError) return failed(`state-${error.reason}`, error.message, "", error);
+  if (error instanceof StoreError) return failed(`store-${error.reason}`, error.message, "", error);
+  if (error instanceof ConfigurationError) {
+    const isUsage = error.issues.every(({ path }) => path.startsWith("--"));
+    const fields = { reason: "configuration-invalid", message: error.message, next: "" };
+    return new Failure(isUsage ? 2 : 1, fields, { cause: error });
+  }
+  if (error instanceof LogError) {
+    const next = "Nothing was changed. Check the disk, and that the folder is a network's.";
+    return failed(`log-${error.reason}`, `the network's log cannot be used: ${error.message}`, next, error);
+  }
+  return failed(
+    "internal",
+    error instanceof Error ? error.message : String(error),
+    "This is a defect of social-harness: run it again with NODE_DEBUG=social-harness and report what it prints.",
+    error,
+  );
+};

@@ -1,0 +1,82 @@
+// The whole command line: the tree of commands, and the one place where failures become words and an exit code.
+// Implements RUN-03.
+
+import process from "node:process";
+import { Command, CommanderError } from "commander";
+import { misused, ofUnknown } from "./Failure.ts";
+import { printFailure } from "./Output.ts";
+
+const exitCodes = `
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 daemon or network out of reach.
+With --json a command prints one JSON object as the last line of stdout; a failure is one on stderr.`;
+
+type Define = (parent: Command) => void;
+
+/** In the order of the help. */
+const commands: Readonly<Record<string, () => Promise<Define>>> = {
+  demo: async () => (await import("./commands/demo.ts")).demo,
+  replay: async () => (await import("./commands/replay.ts")).replay,
+  network: async () => (await import("./commands/network.ts")).network,
+  init: async () => (await import("./commands/init.ts")).init,
+  join: async () => (await import("./commands/join.ts")).join,
+  daemon: async () => (await import("./commands/daemon.ts")).daemon,
+  status: async () => (await import("./commands/status.ts")).status,
+  agents: async () => (await import("./commands/agents.ts")).agents,
+  send: async () => (await import("./commands/send.ts")).send,
+  inbox: async () => (await import("./commands/inbox.ts")).inbox,
+  ack: async () => (await import("./commands/ack.ts")).ack,
+  history: async () => (await import("./commands/history.ts")).history,
+  export: async () => (await import("./commands/export.ts")).exportConversation,
+  verify: async () => (await import("./commands/verify.ts")).verify,
+};
+
+/** Loads the named command alone: a daemon need not carry the MCP client, nor a network the endpoint. */
+const load = async (words: ReadonlyArray<string>): Promise<ReadonlyArray<Define>> => {
+  const name = words.find((word) => !word.startsWith("-"));
+  const named = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
+  return Promise.all(named === undefined ? Object.values(commands).map((one) => one()) : [named()]);
+};
+
+const build = async (words: ReadonlyArray<string>, json: boolean): Promise<Command> => {
+  const program = new Command("social-harness")
+    .description("Certified conversations between the agents of different people.")
+    .version("0.1.0")
+    .exitOverride()
+    .showHelpAfterError("Try --help.")
+    .addHelpText("after", exitCodes);
+  // With --json the failure is printed as JSON by `run`, and nothing else.
+  if (json) program.configureOutput({ outputError: () => {}, writeErr: () => {} });
+  for (const define of await load(words)) define(program);
+  return program;
+};
+
+/** A reader that has seen enough (`| head`) is no failure. */
+const endQuietlyWhenNobodyReads = (): void => {
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") process.exit(0);
+    throw error;
+  });
+};
+
+/** Runs one command line and returns its exit code. */
+export const run = async (words: ReadonlyArray<string>): Promise<number> => {
+  endQuietlyWhenNobodyReads();
+  const json = words.includes("--json");
+  try {
+    const program = await build(words, json);
+    await program.parseAsync([...words], { from: "user" });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      // Help and version are what was asked for; the rest commander has printed itself, but for --json.
+      if (error.exitCode === 0) return 0;
+      if (json) printFailure(misused(error.message.replace(/^error: /, ""), "Look at --help."), true);
+      return 2;
+    }
+    const failure = ofUnknown(error);
+    printFailure(failure, json);
+    // What was under way when it was interrupted would hold the process open until its own time limits.
+    if (failure.reason === "interrupted") process.exit(failure.exitCode);
+    return failure.exitCode;
+  }
+};

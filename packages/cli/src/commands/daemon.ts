@@ -1,0 +1,65 @@
+// `daemon`: runs this profile's endpoint until told to stop. Implements RUN-22 to RUN-24.
+
+import process from "node:process";
+import type { Command } from "commander";
+import * as Configuration from "@social-harness/endpoint/state/Configuration";
+import * as Identity from "@social-harness/endpoint/state/Identity";
+import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
+import { act, define, withState } from "../Command.ts";
+import * as Daemon from "../daemon/Daemon.ts";
+import { flagsOf, pathOf, type StateOptions } from "../daemon/Profile.ts";
+import { failed } from "../Failure.ts";
+import { releaseParent, untilStopped } from "../Waiting.ts";
+
+type Flags = Partial<Readonly<Record<Configuration.Field, string>>>;
+type Options = StateOptions & Flags;
+
+const fields: ReadonlyArray<readonly [field: Configuration.Field, value: string, meaning: string]> = [
+  ["port", "<n>", "of the MCP endpoint on 127.0.0.1; 0 = any (default: 7431)"],
+  ["logLevel", "<level>", "debug, info, warn or error (default: info)"],
+  ["mode", "<mode>", "trusted-local"],
+  ["registryUrl", "<url>", "instead of the configured one"],
+  ["routerUrl", "<url>", "instead of the configured one"],
+  ["registryKey", "<key>", "instead of the pinned one"],
+  ["routerKey", "<key>", "instead of the pinned one"],
+  ["admission", "<credential>", "for a registration that brings none"],
+];
+
+export const daemon = (parent: Command): void => {
+  const command = withState(
+    define(parent, {
+      name: "daemon",
+      summary: "run the endpoint until it is told to stop",
+      examples: [
+        ["daemon", "the default profile, MCP on port 7431"],
+        ["daemon --profile work --port 0", "another one, on any free port"],
+      ],
+    }),
+  );
+  for (const [field, value, meaning] of fields)
+    command.option(`${Configuration.flagOf(field)} ${value}`, meaning);
+  act<Options, []>(command, async ({ output, options }) => {
+    const stopped = untilStopped();
+    const folder = StateFolder.open(pathOf(options));
+    if (Identity.load(folder) === null) {
+      throw failed(
+        "no-keys",
+        `${folder.path} has no keys yet`,
+        `Join a network first: \`social-harness join <invite> --name <agent>${flagsOf(options)}\`.`,
+      );
+    }
+    const flags = Object.fromEntries(fields.map(([field]) => [field, options[field]]));
+    const configuration = Configuration.load(folder, { flags, environment: process.env });
+    const running = await output.during("Checking the stored record", Daemon.start(folder, configuration));
+    try {
+      output.result(
+        { pid: process.pid, mcpUrl: running.mcpUrl },
+        `ready: MCP at ${running.mcpUrl}\nStop with Ctrl-C.`,
+      );
+      await stopped;
+    } finally {
+      await running.close();
+      releaseParent();
+    }
+  });
+};

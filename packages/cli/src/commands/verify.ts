@@ -1,0 +1,93 @@
+// `verify`: checks an export with nothing but the file and the pinned Registry key, and says who said what in what order,
+// who signed, and what no file can prove. Implements RUN-41 and RUN-42.
+
+import type { Command } from "commander";
+import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
+import { SigningKey } from "@social-harness/protocol/identity/Identifier";
+import type * as Export from "@social-harness/protocol/history/Export";
+import { act, define, withState } from "../Command.ts";
+import { pinnedRegistryKey, type StateOptions } from "../daemon/Profile.ts";
+import { verifyFile } from "../daemon/Verifying.ts";
+import { misused } from "../Failure.ts";
+import { postJson, postLines } from "../text/Posts.ts";
+
+interface Options extends StateOptions {
+  readonly registryKey?: string;
+}
+
+/** What stays open however good the signatures are. */
+const notChecked = (members: number): ReadonlyArray<string> => [
+  "whether the conversation went on after the last record: the exporter chose where to stop",
+  "when anything was said: records carry an order and no time",
+  "who the people behind the names are: that is the Registry's word, and yours for pinning its key",
+  ...(members < 4
+    ? ["whether the others still hold it: below four members storage rests on all being honest"]
+    : []),
+];
+
+const keyOf = (options: Options): SigningKey => {
+  const { registryKey } = options;
+  if (registryKey === undefined) {
+    const pinned = pinnedRegistryKey(options);
+    if (pinned !== null) return pinned;
+    throw misused(
+      "there is no pinned Registry key to verify against",
+      "Give --registry-key, from a source you trust; never take it from the file itself.",
+    );
+  }
+  if (SigningKey.is(registryKey) && Ed25519.isStrictKey(registryKey)) return registryKey;
+  throw misused(
+    "that is no Registry key",
+    "It is the 43 characters that `network show` prints as registryKey.",
+  );
+};
+
+export const verify = (parent: Command): void => {
+  const command = withState(
+    define(parent, {
+      name: "verify",
+      summary: "check an exported conversation offline",
+      examples: [
+        ["verify talk.jsonl", "against the Registry key that this profile has pinned"],
+        ["verify talk.jsonl --registry-key Q2x...", "against a key that you got elsewhere"],
+      ],
+    }),
+  )
+    .argument("<file>", "what `export` wrote")
+    .option("--registry-key <key>", "the Registry key to trust, 43 characters");
+  act<Options, [string]>(command, async ({ output, options }, path) => {
+    const posts: Array<Export.VerifiedPost> = [];
+    const { header, exporter, members } = await output.during(
+      "Verifying every signature",
+      verifyFile(path, keyOf(options), (post) => void posts.push(post)),
+    );
+    const unchecked = notChecked(members.length);
+    const names = members.map(({ agentId, agentName, principalId }) => ({ agentName, agentId, principalId }));
+    const lines = [
+      ...posts.map((post) => postLines(output, post)),
+      "",
+      output.style(
+        "green",
+        `verified: ${header.records} records of ${members.map((card) => card.agentName).join(", ")}`,
+      ),
+      `exported by ${exporter.agentName} as ${header.address}`,
+      `head ${header.headRecordHash}`,
+      "not checked, because no file can show it:",
+      ...unchecked.map((line) => `  - ${line}`),
+    ];
+    output.result(
+      {
+        ok: true,
+        address: header.address,
+        exportedBy: exporter.agentName,
+        registryKey: header.registryKey,
+        records: header.records,
+        headRecordHash: header.headRecordHash,
+        members: names,
+        posts: posts.map(postJson),
+        notChecked: unchecked,
+      },
+      lines.join("\n"),
+    );
+  });
+};

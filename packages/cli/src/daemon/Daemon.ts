@@ -1,0 +1,46 @@
+// The endpoint as this command runs it: with the folder's log, the system's clock and randomness. The endpoint itself
+// takes the lock and writes endpoint.json.
+
+import { startEndpoint } from "@social-harness/endpoint/Endpoint";
+import type { Configuration } from "@social-harness/endpoint/state/Configuration";
+import * as Log from "@social-harness/endpoint/state/Log";
+import * as OwnerToken from "@social-harness/endpoint/state/OwnerToken";
+import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
+import { random } from "./Profile.ts";
+
+export interface Daemon {
+  readonly mcpUrl: string;
+  readonly close: () => Promise<void>;
+}
+
+/** Throws `StateError` with reason `held` when another process has the folder. */
+export const start = async (folder: StateFolder, configuration: Configuration): Promise<Daemon> => {
+  const log = Log.open({
+    folder: folder.logs,
+    level: configuration.logLevel,
+    clock: Date.now,
+    secrets: () => [OwnerToken.read(folder)],
+  });
+  try {
+    const endpoint = await startEndpoint({
+      stateFolder: folder,
+      configuration,
+      logger: log.write,
+      clock: Date.now,
+      random,
+    });
+    return {
+      mcpUrl: endpoint.mcpUrl,
+      close: async () => {
+        try {
+          await endpoint.close();
+        } finally {
+          log.close();
+        }
+      },
+    };
+  } catch (error) {
+    log.close();
+    throw error;
+  }
+};

@@ -1,0 +1,120 @@
+// The command line's side of a daemon: the official MCP client, typed calls of the tools, and one `Failure` for whatever
+// goes wrong. What comes back is decoded here, once. Knows neither commands nor files. Implements RUN-12.
+
+import {
+  Client,
+  ProtocolError,
+  ProtocolErrorCode,
+  SdkError,
+  SdkErrorCode,
+  StreamableHTTPClientTransport,
+  UnsupportedProtocolVersionError,
+} from "@modelcontextprotocol/client";
+import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
+import { failed, unreachable, type Failure } from "../Failure.ts";
+import { ofReason } from "./Explain.ts";
+import * as ToolResults from "./ToolResults.ts";
+
+const protocolVersion = "2026-07-28";
+/** Longer than the longest tool: `register` has 30 s, `send_message` waits 20 s. */
+const callMsMax = 60_000;
+const connectMsMax = 10_000;
+
+export interface DaemonClient {
+  readonly call: <Name extends ToolResults.ToolName>(
+    name: Name,
+    input?: Readonly<Record<string, unknown>>,
+  ) => Promise<ToolResults.ResultOf<Name>>;
+  readonly close: () => Promise<void>;
+}
+
+/** What a call needs to explain that nobody answers. */
+interface Place {
+  readonly mcpUrl: string;
+  readonly next: string;
+}
+
+const gone = ({ mcpUrl, next }: Place, cause: unknown): Failure =>
+  unreachable("daemon-unreachable", `no daemon answers at ${mcpUrl}`, next, cause);
+
+const otherVersion = (cause: unknown): Failure => {
+  const { message, next } = ofReason("incompatible-daemon");
+  return failed("incompatible-daemon", message, next, cause);
+};
+
+const fieldOf = (data: unknown, field: string): unknown =>
+  typeof data === "object" && data !== null && field in data
+    ? (data as Readonly<Record<string, unknown>>)[field]
+    : undefined;
+
+/** `path: message` of the first issue. Issues describe the expected shape and never repeat a value. */
+const issueOf = (data: unknown): string | undefined => {
+  const issues = fieldOf(data, "issues");
+  const first: unknown = Array.isArray(issues) ? issues[0] : undefined;
+  const message = fieldOf(first, "message");
+  const path = fieldOf(first, "path");
+  if (typeof message !== "string") return undefined;
+  return Array.isArray(path) && path.length > 0 ? `${path.join(".")}: ${message}` : message;
+};
+
+const failureOf = (place: Place, name: string, error: unknown): Failure => {
+  if (error instanceof ProtocolError) {
+    const reason = fieldOf(error.data, "reason");
+    if (typeof reason === "string") return ofReason(reason, issueOf(error.data));
+    if (error.code !== Number(ProtocolErrorCode.InvalidParams)) return otherVersion(error);
+    const issue = issueOf(error.data);
+    if (issue !== undefined) {
+      return failed(
+        "invalid-params",
+        `the daemon refused the call of ${name}: ${issue}`,
+        "Correct that argument.",
+      );
+    }
+    // Before registration only `register` and `status` exist.
+    return ofReason("not-registered");
+  }
+  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
+    return failed(
+      "timeout",
+      `the daemon did not answer ${name} in time`,
+      "It may still be at work: look at it with `social-harness status`.",
+      error,
+    );
+  }
+  return gone(place, error);
+};
+
+/** Connects to a daemon's MCP endpoint. Throws a `Failure` with exit code 3 when nothing answers there. */
+export const connect = async (
+  mcpUrl: string,
+  next = "Start it with `social-harness daemon`.",
+): Promise<DaemonClient> => {
+  const place = { mcpUrl, next };
+  const client = new Client(
+    { name: "social-harness", version: "0.1.0" },
+    { versionNegotiation: { mode: { pin: protocolVersion }, probe: { timeoutMs: connectMsMax } } },
+  );
+  try {
+    await client.connect(new StreamableHTTPClientTransport(new URL(mcpUrl)));
+  } catch (error) {
+    throw error instanceof UnsupportedProtocolVersionError ? otherVersion(error) : gone(place, error);
+  }
+  return {
+    call: async (name, input = {}) => {
+      let structured: unknown;
+      try {
+        const result = await client.callTool({ name, arguments: { ...input } }, { timeout: callMsMax });
+        structured = result.structuredContent;
+      } catch (error) {
+        throw failureOf(place, name, error);
+      }
+      try {
+        return ToolResults.decode(name, structured);
+      } catch (error) {
+        if (!(error instanceof DecodeError)) throw error;
+        throw otherVersion(error);
+      }
+    },
+    close: () => client.close(),
+  };
+};

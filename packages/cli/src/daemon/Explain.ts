@@ -1,0 +1,97 @@
+// Every reason that a tool of the daemon can fail with, in words: what happened and what to do. One exhaustive table, so
+// that a new reason does not compile without its sentences. Implements RUN-02.
+
+import type { Reason } from "@social-harness/endpoint/operations/OperationError";
+import { Failure, type ExitCode } from "../Failure.ts";
+
+interface Words {
+  readonly exitCode: ExitCode;
+  readonly message: string;
+  readonly next: string;
+}
+
+const failure = (message: string, next: string): Words => ({ exitCode: 1, message, next });
+
+const words: Readonly<Record<Reason, Words>> = {
+  "dependency-unavailable": {
+    exitCode: 3,
+    message: "the Registry did not answer",
+    next: "Conversations that exist go on; a registration or a first contact needs the network: try again when it is up.",
+  },
+  "persistence-failed": failure(
+    "the endpoint's store could not be read or written, or a stored record does not verify",
+    "Nothing was deleted. Look at free disk space and at logs/ in the state folder.",
+  ),
+  "incompatible-daemon": failure(
+    "the daemon speaks another version of the protocol than this command",
+    "Run the command and the daemon from the same installation.",
+  ),
+  "not-registered": failure(
+    "this endpoint has no registered agent yet",
+    "Join a network: `social-harness join <invite> --name <agent>`.",
+  ),
+  "invalid-address": failure(
+    "that is not an address",
+    "Write agent:<name>, or group:<name>,<name>,... with the complete membership.",
+  ),
+  "unknown-agent": failure(
+    "the Registry knows no agent of that name",
+    "Look for it: `social-harness agents --prefix <beginning>`.",
+  ),
+  "membership-invalid": failure(
+    "that is no possible membership: a name is repeated, it is only yourself, or there are too few or too many",
+    "A conversation has 2 to 32 different agents, a group at least 3; your own name may be left out.",
+  ),
+  "content-invalid": failure(
+    "the text cannot be posted: it is too long or holds half of a surrogate pair",
+    "A post holds at most 262,144 bytes of content, which is 262,117 ASCII characters of text.",
+  ),
+  "version-mismatch": failure(
+    "the network speaks another version of the protocol",
+    "Update social-harness on the older side.",
+  ),
+  "idempotency-conflict": failure(
+    "another post was sent under that key before",
+    "Use a new --key for a new post.",
+  ),
+  "outcome-unknown": failure(
+    "the post was not certified in time, and nobody can prove that it never will be",
+    "Look whether it arrived: `social-harness history <address>`.",
+  ),
+  refused: failure("a member refused the conversation", "Ask its owner, or write to the others without it."),
+  withdrawn: failure(
+    "the post was withdrawn before it was certified",
+    "Send it again if it is still wanted.",
+  ),
+  "invalid-continuation": failure(
+    "that continuation or cursor was used, has expired or is not this daemon's",
+    "Start again from the first page.",
+  ),
+  "history-gap": failure(
+    "there is no certified conversation under that address here, or not that record in it",
+    "List what there is: `social-harness history`.",
+  ),
+  "unknown-delivery": failure(
+    "no item was ever handed out under that token",
+    "Copy the token from `social-harness inbox`.",
+  ),
+  "delivery-conflict": failure(
+    "another consumer is taking the same item at this moment",
+    "Look again: `social-harness inbox`.",
+  ),
+  "unknown-event": failure("there is no event of that id", "Copy the id from `social-harness inbox --json`."),
+};
+
+const isReason = (reason: string): reason is Reason => Object.hasOwn(words, reason);
+
+/** The failure of a tool that gave `reason`; `detail` is what it said beside it, such as the issues of a malformed call. */
+export const ofReason = (reason: string, detail?: string): Failure => {
+  const { exitCode, message, next } = isReason(reason)
+    ? words[reason]
+    : failure("the daemon failed in a way it does not explain", "Its cause is in logs/ in the state folder.");
+  return new Failure(exitCode, {
+    reason,
+    message: detail === undefined || detail === "" ? message : `${message} (${detail})`,
+    next,
+  });
+};

@@ -1,0 +1,102 @@
+// What a new endpoint needs before it can run: a network's pinned keys in its configuration, and the ids of its one
+// registration, written before the Registry is asked so that a lost answer is retried exactly. Implements RUN-10.
+
+import { join } from "node:path";
+import process from "node:process";
+import * as Schema from "effect/Schema";
+import * as Configuration from "@social-harness/endpoint/state/Configuration";
+import * as PrivateFile from "@social-harness/endpoint/state/PrivateFile";
+import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
+import * as Closed from "@social-harness/protocol/encoding/Closed";
+import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
+import * as AgentName from "@social-harness/protocol/identity/AgentName";
+import { OperationId, PrincipalId } from "@social-harness/protocol/identity/Identifier";
+import * as Invite from "@social-harness/registry/Invite";
+import { failed, misused } from "../Failure.ts";
+import { random } from "./Profile.ts";
+
+export const readInvite = (text: string): Invite.Invite => {
+  try {
+    return Invite.decode(text.trim());
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw misused(
+      "that is no invite",
+      "It begins with shn1_ and is one long word: copy all of it from its sender.",
+    );
+  }
+};
+
+const isPinned = (folder: StateFolder): boolean => PrivateFile.read(folder.configuration, 65_536) !== null;
+
+/**
+ * Writes the network into `config.json`, or makes sure that it is the one that stands there. Addresses may move; the keys
+ * are what an endpoint trusts for good, and another network needs another profile. The admission credential is kept only
+ * for a daemon that will register later by itself.
+ */
+export const pin = (
+  folder: StateFolder,
+  invite: Invite.Invite,
+  { withAdmission }: { readonly withAdmission: boolean },
+): Configuration.Configuration => {
+  const { registryUrl, routerUrl, registryKey, routerKey } = invite;
+  const network = { registryUrl, routerUrl, registryKey, routerKey };
+  const admission = withAdmission && invite.admission !== undefined ? { admission: invite.admission } : {};
+  const known = isPinned(folder) ? Configuration.load(folder, {}) : null;
+  if (known !== null && (known.registryKey !== registryKey || known.routerKey !== routerKey)) {
+    throw failed(
+      "other-network",
+      `${folder.path} belongs to another network: its pinned keys are not those of this invite`,
+      "Join this network with another --profile; an endpoint never changes its network.",
+    );
+  }
+  const configuration =
+    known === null
+      ? Configuration.resolve({ file: JSON.stringify({ ...network, ...admission }) })
+      : { ...known, ...network, ...admission };
+  Configuration.save(folder, configuration);
+  return Configuration.load(folder, { environment: process.env });
+};
+
+const Registration = Schema.Struct({
+  operationId: OperationId.schema,
+  principalId: PrincipalId.schema,
+  agentName: AgentName.schema,
+});
+/** What identifies the one registration of this folder's keys. */
+export type Registration = typeof Registration.Type;
+const decode = Closed.decoder(Registration);
+
+const fileOf = (folder: StateFolder): string => join(folder.path, "registration.json");
+
+const readRegistration = (folder: StateFolder): Registration | null => {
+  const text = PrivateFile.read(fileOf(folder), 1_024);
+  if (text === null) return null;
+  try {
+    return decode(JSON.parse(text));
+  } catch (error) {
+    if (!(error instanceof DecodeError) && !(error instanceof SyntaxError)) throw error;
+    throw failed("state-malformed", `${fileOf(folder)} is damaged`, "Restore it from a backup.", error);
+  }
+};
+
+/**
+ * The registration to ask for under this name: the one that was asked for before, else a new one, on disk when this
+ * returns. A changed name or principal is a new request with a new operation id, because the old one may have been taken.
+ */
+export const registrationFor = (
+  folder: StateFolder,
+  agentName: AgentName.AgentName,
+  principalId: PrincipalId | undefined,
+): Registration => {
+  const known = readRegistration(folder);
+  if (known?.agentName === agentName && (principalId ?? known.principalId) === known.principalId)
+    return known;
+  const registration: Registration = {
+    operationId: OperationId.fromBytes(random(16)),
+    principalId: principalId ?? known?.principalId ?? PrincipalId.fromBytes(random(16)),
+    agentName,
+  };
+  PrivateFile.replace(fileOf(folder), `${JSON.stringify(registration)}\n`);
+  return registration;
+};

@@ -1,0 +1,53 @@
+// The daemon that holds a state folder, as its endpoint.json names it: found, connected to, and told apart from a file
+// that a killed daemon left behind. Implements RUN-03.
+
+import process from "node:process";
+import * as EndpointFile from "@social-harness/endpoint/state/EndpointFile";
+import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
+import { unreachable } from "../Failure.ts";
+import { connect, type DaemonClient } from "./DaemonClient.ts";
+import { flagsOf, pathOf, type StateOptions } from "./Profile.ts";
+
+export interface Running {
+  readonly client: DaemonClient;
+  readonly mcpUrl: string;
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // Somebody else's process exists all the same.
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+};
+
+/** Where the daemon of the folder says it can be reached. Throws a `Failure` with exit code 3 when there is none. */
+export const find = (options: StateOptions): EndpointFile.Endpoint => {
+  const folder = StateFolder.at(pathOf(options));
+  const start = `Start it with \`social-harness daemon${flagsOf(options)}\`.`;
+  const endpoint = EndpointFile.read(folder);
+  if (endpoint === null) throw unreachable("daemon-not-running", `no daemon runs on ${folder.path}`, start);
+  if (!isAlive(endpoint.pid)) {
+    throw unreachable(
+      "daemon-not-running",
+      `the daemon of ${folder.path} ended without a goodbye (pid ${endpoint.pid} is gone)`,
+      start,
+    );
+  }
+  return endpoint;
+};
+
+export const withDaemon = async <A>(
+  options: StateOptions,
+  work: (running: Running) => Promise<A>,
+): Promise<A> => {
+  const { mcpUrl } = find(options);
+  const client = await connect(mcpUrl, `Start it with \`social-harness daemon${flagsOf(options)}\`.`);
+  try {
+    return await work({ client, mcpUrl });
+  } finally {
+    await client.close();
+  }
+};

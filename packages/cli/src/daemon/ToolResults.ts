@@ -1,0 +1,78 @@
+// The structured results of the daemon's tools, closed, as this version of the command line understands them.
+
+import * as Schema from "effect/Schema";
+import * as Address from "@social-harness/protocol/address/Address";
+import * as Closed from "@social-harness/protocol/encoding/Closed";
+import { Item } from "@social-harness/protocol/delivery/Item";
+import { HistoryRecord } from "@social-harness/protocol/history/Evidence";
+import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
+import { DeliveryToken, OperationId, PostId } from "@social-harness/protocol/identity/Identifier";
+
+const kind = <const Kind extends string>(name: Kind) => ({ kind: Schema.Literal(name) });
+const bare = <const Kind extends string>(name: Kind) => Schema.Struct(kind(name));
+
+const Registered = Schema.Struct({ ...kind("registered"), agentCard: AgentCard.schema });
+
+const schemas = {
+  register: Schema.Union([
+    Registered,
+    bare("name_taken"),
+    bare("key_already_registered"),
+    bare("idempotency_conflict"),
+    bare("admission_refused"),
+  ]),
+  status: Schema.Union([
+    bare("unregistered"),
+    Schema.Struct({ ...kind("active"), agentCard: AgentCard.schema }),
+  ]),
+  search_agents: Schema.Union([
+    Schema.Struct({ ...kind("found"), agentCard: AgentCard.schema }),
+    bare("not_found"),
+    Schema.Struct({
+      ...kind("page"),
+      agentCards: Schema.Array(AgentCard.schema),
+      hasMore: Schema.Boolean,
+    }),
+  ]),
+  search_conversations: Schema.Struct({
+    ...kind("page"),
+    addresses: Schema.Array(Address.MessageAddress),
+    hasMore: Schema.Boolean,
+  }),
+  read_conversation: Schema.Struct({
+    ...kind("page"),
+    records: Schema.Array(HistoryRecord),
+    continuation: Schema.NullOr(Schema.String),
+  }),
+  send_message: Schema.Struct({
+    status: Schema.Literals(["certified", "pending"]),
+    postId: Schema.optionalKey(PostId.schema),
+    operationId: Schema.optionalKey(OperationId.schema),
+  }),
+  read_inbox: Schema.Struct({
+    items: Schema.Array(
+      Schema.Struct({
+        deliveryToken: DeliveryToken.schema,
+        item: Item,
+        guidance: Schema.optionalKey(Schema.String),
+      }),
+    ),
+    nextCursor: Schema.optionalKey(Schema.String),
+  }),
+  acknowledge_delivery: Schema.Struct({}),
+  read_event: Schema.Struct({ item: Item, guidance: Schema.optionalKey(Schema.String) }),
+} as const;
+
+export type ToolName = keyof typeof schemas;
+export type ResultOf<Name extends ToolName> = (typeof schemas)[Name]["Type"];
+
+const decoders = Object.fromEntries(
+  Object.entries(schemas).map(([name, schema]) => [
+    name,
+    Closed.decoder(schema as Schema.ConstraintDecoder<unknown>),
+  ]),
+) as { readonly [Name in ToolName]: (value: unknown) => ResultOf<Name> };
+
+/** Throws `DecodeError`. */
+export const decode = <Name extends ToolName>(name: Name, value: unknown): ResultOf<Name> =>
+  decoders[name](value);

@@ -1,0 +1,24 @@
+// The operator's invites, read from and appended to the network's own log, also while the network runs in another process.
+
+import { openSqliteLog } from "@social-harness/log/SqliteLog";
+import { makeInvites, type Invites } from "@social-harness/registry/Invites";
+import * as NetworkFolder from "./NetworkFolder.ts";
+
+export const withInvites = async <A>(
+  path: string,
+  work: (invites: Invites, network: () => NetworkFolder.Description) => Promise<A>,
+): Promise<A> => {
+  const { folder, keys } = NetworkFolder.open(path);
+  const log = openSqliteLog(folder.registryLog);
+  try {
+    const invites = makeInvites({
+      log,
+      registryKey: keys.registry.publicKey,
+      clock: Date.now,
+      random: NetworkFolder.random,
+    });
+    return await work(invites, () => NetworkFolder.description(folder, keys));
+  } finally {
+    await log.close();
+  }
+};

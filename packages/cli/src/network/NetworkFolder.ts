@@ -1,0 +1,134 @@
+// The folder of one network: its keys, the logs of its two services, and where they were reached last. Everything in it is
+// its operator's alone. Knows no service.
+
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import process from "node:process";
+import * as Schema from "effect/Schema";
+import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
+import * as Closed from "@social-harness/protocol/encoding/Closed";
+import * as Invite from "@social-harness/registry/Invite";
+import * as NetworkKeys from "@social-harness/registry/NetworkKeys";
+import { RegistryUrl, RouterUrl } from "@social-harness/registry/NetworkUrl";
+import { failed, misused } from "../Failure.ts";
+
+export const random = (byteCount: number): Uint8Array => randomBytes(byteCount);
+
+const Reached = Schema.Struct({ registryUrl: RegistryUrl, routerUrl: RouterUrl });
+/** Where members reach the two services. */
+export type Reached = typeof Reached.Type;
+const decodeReached = Closed.decoder(Reached);
+
+export interface NetworkFolder {
+  readonly path: string;
+  readonly registryLog: string;
+  readonly routerLog: string;
+}
+
+const keysOf = (folder: NetworkFolder): string => join(folder.path, "network.json");
+const reachedOf = (folder: NetworkFolder): string => join(folder.path, "reached.json");
+
+export const at = (path: string): NetworkFolder => ({
+  path,
+  registryLog: join(path, "registry.sqlite"),
+  routerLog: join(path, "router.sqlite"),
+});
+
+const explained = <A>(work: () => A): A => {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof NetworkKeys.NetworkKeysError)) throw error;
+    throw failed(
+      `network-keys-${error.reason}`,
+      `the network's keys cannot be used: ${error.message}`,
+      error.reason === "exposed"
+        ? "Make the file readable by its owner only (chmod 600), and ask yourself who has read it."
+        : "Nothing was changed. Look at the folder given as --data.",
+      error,
+    );
+  }
+};
+
+/** The folder and keys of a network, made at its first start. */
+export const openOrCreate = (path: string): { folder: NetworkFolder; keys: NetworkKeys.NetworkKeys } => {
+  // What is made in here later, by SQLite too, is for its owner only.
+  process.umask(0o077);
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw failed(
+      "data-unusable",
+      `${path} cannot be used as a folder`,
+      "Give another folder as --data.",
+      error,
+    );
+  }
+  const folder = at(path);
+  return { folder, keys: explained(() => NetworkKeys.loadOrCreate(keysOf(folder), random)) };
+};
+
+/** The keys of a network that exists. */
+export const open = (path: string): { folder: NetworkFolder; keys: NetworkKeys.NetworkKeys } => {
+  process.umask(0o077);
+  const folder = at(path);
+  try {
+    return { folder, keys: NetworkKeys.load(keysOf(folder)) };
+  } catch (error) {
+    if (error instanceof NetworkKeys.NetworkKeysError && error.reason === "absent") {
+      throw misused(
+        `there is no network in ${path}`,
+        `Give its folder as --data, or make one: \`social-harness network start --data ${path}\`.`,
+      );
+    }
+    return explained(() => {
+      throw error;
+    });
+  }
+};
+
+/** Written whole or not at all, so that a reader never sees half of it. */
+export const writeReached = (folder: NetworkFolder, reached: Reached): void => {
+  const path = reachedOf(folder);
+  const fresh = `${path}.${process.pid}.new`;
+  writeFileSync(fresh, `${JSON.stringify(reached)}\n`, { mode: 0o600 });
+  renameSync(fresh, path);
+};
+
+const readReached = (folder: NetworkFolder): Reached => {
+  try {
+    return decodeReached(JSON.parse(readFileSync(reachedOf(folder), "utf8")));
+  } catch (error) {
+    const known =
+      error instanceof DecodeError ||
+      error instanceof SyntaxError ||
+      (error instanceof Error && "code" in error);
+    if (!known) throw error;
+    throw failed(
+      "network-never-started",
+      "this network's addresses are not known yet",
+      `Start it once: \`social-harness network start --data ${folder.path}\`.`,
+      error,
+    );
+  }
+};
+
+export type Description = Invite.NetworkDescription;
+
+export const describe = (
+  { registryUrl, routerUrl }: Reached,
+  keys: NetworkKeys.NetworkKeys,
+): Description => ({
+  registryUrl,
+  routerUrl,
+  registryKey: keys.registry.publicKey,
+  routerKey: keys.router.publicKey,
+});
+
+/** What everybody may know about the network in `folder`. */
+export const description = (folder: NetworkFolder, keys: NetworkKeys.NetworkKeys): Description =>
+  describe(readReached(folder), keys);
+
+/** The description with its invite string, which admits nobody where the network demands admission. */
+export const announcement = (network: Description) => ({ ...network, invite: Invite.encode(network) });

@@ -1,0 +1,10 @@
+// How an agent card looks to a person: name, id and when the Registry issued it, in local time.
+
+import type { AgentCard } from "@social-harness/protocol/identity/AgentCard";
+
+const dateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+export const localDate = (utc: string): string => dateFormat.format(new Date(utc));
+
+export const cardLine = ({ agentName, agentId, issuedAt }: AgentCard): string =>
+  `${agentName}  ${agentId}  registered ${localDate(issuedAt)}`;
