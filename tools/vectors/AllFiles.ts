@@ -3,11 +3,26 @@
 import * as Addresses from "./Addresses.ts";
 import * as CanonicalJson from "./CanonicalJson.ts";
 import * as Cards from "./Cards.ts";
+import * as Exports from "./Exports.ts";
 import type { Files } from "./Family.ts";
 import * as Hashes from "./Hashes.ts";
 import * as Identifiers from "./Identifiers.ts";
+import * as Packets from "./Packets.ts";
+import * as Records from "./Records.ts";
 import * as Signatures from "./Signatures.ts";
+import * as Statements from "./Statements.ts";
 
-const families = [Identifiers, Addresses, CanonicalJson, Hashes, Signatures, Cards];
+const families = [
+  Identifiers,
+  Addresses,
+  CanonicalJson,
+  Hashes,
+  Signatures,
+  Cards,
+  Statements,
+  Records,
+  Packets,
+  Exports,
+];
 
 export const allFiles = (): Files => new Map(families.flatMap((family) => [...family.files()]));
