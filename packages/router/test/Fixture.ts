@@ -201,3 +201,8 @@ export const connect = (
 };
 
 export const idOf = ({ card }: Agent): AgentId => card.agentId;
+
+/** Looks again every millisecond until it is so: for what no callback tells. */
+export const until = async (condition: () => boolean): Promise<void> => {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1));
+};

@@ -9,7 +9,7 @@ import { expect } from "vitest";
 import * as Limits from "../../src/Limits.ts";
 import * as Sealed from "../../src/seal/Sealed.ts";
 import * as Sealing from "../../src/seal/Sealing.ts";
-import * as SealingKeys from "../../src/seal/SealingKeys.ts";
+import type * as SealingKeys from "../../src/seal/SealingKeys.ts";
 import { idOf, makeAgents, random, type Agent } from "../Fixture.ts";
 
 const agents = makeAgents(3);

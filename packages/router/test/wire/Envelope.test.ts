@@ -3,7 +3,7 @@ import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { AgentId, compareAgentIds } from "@social-harness/protocol/identity/Identifier";
 import { verifies } from "@social-harness/testkit/Verifies";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect } from "vitest";
 import * as Limits from "../../src/Limits.ts";
 import * as Envelope from "../../src/wire/Envelope.ts";

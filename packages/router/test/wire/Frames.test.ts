@@ -3,7 +3,7 @@ import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson"
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import { Ed25519Signature, Opaque32, RouterInstanceId } from "@social-harness/protocol/identity/Identifier";
 import { verifies } from "@social-harness/testkit/Verifies";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect } from "vitest";
 import * as Limits from "../../src/Limits.ts";
 import * as Frames from "../../src/wire/Frames.ts";
