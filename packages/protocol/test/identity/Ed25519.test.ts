@@ -81,6 +81,32 @@ verifies("FND-12", "crafted edge cases get the strict profile's verdict", () => 
   }
 });
 
+verifies(["FND-11", "FND-12"], "verification on the thread pool gives the same verdicts", async () => {
+  for (const entry of [...vectors.accepted, ...vectors.refused]) {
+    const { publicKey, artifact, value, signature } = entry;
+    const verdict = await Ed25519.verifyInPool(publicKey, artifact, value, signature);
+    expect(verdict, "name" in entry ? entry.name : artifact).toBe(isAccepted(entry));
+  }
+  // The tagged form signs no crafted message, so here the crafted keys and signatures only have to be refused alike.
+  for (const { name, publicKey, signature } of vectors.raw) {
+    if (publicKey.length !== 64 || signature.length !== 128) continue;
+    const crafted = {
+      name,
+      publicKey: SigningKey.fromBytes(hex(publicKey)),
+      artifact: "example",
+      value: null,
+      signature: Ed25519Signature.fromBytes(hex(signature)),
+    };
+    const verdict = await Ed25519.verifyInPool(
+      crafted.publicKey,
+      crafted.artifact,
+      crafted.value,
+      crafted.signature,
+    );
+    expect(verdict, name).toBe(isAccepted(crafted));
+  }
+});
+
 verifies("FND-12", "both ways to verify agree on every crafted case of the right lengths", () => {
   for (const { name, publicKey, message, signature } of vectors.raw) {
     if (publicKey.length !== 64 || signature.length !== 128) continue;
