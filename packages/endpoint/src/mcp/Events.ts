@@ -1,0 +1,88 @@
+// The Events draft on this endpoint: one event, pushed on one stream; webhooks belong to another mode and are refused.
+// Frames and errors have the draft's shapes; the SDK carries them. Implements ING-40 to ING-48.
+
+import { SUBSCRIPTION_ID_META_KEY, type Server, type ServerContext } from "@modelcontextprotocol/server";
+import * as Schema from "effect/Schema";
+import type { Outlet } from "./Exchange.ts";
+import * as JsonSchema from "./JsonSchema.ts";
+import { codes, McpError } from "./McpError.ts";
+import * as PendingStream from "./PendingStream.ts";
+import * as Tool from "./Tool.ts";
+
+/** The SDK's own check of parameters knows no issues: it is given nothing to object to, and ours follows. */
+const raw = {
+  "~standard": { version: 1 as const, vendor: "social-harness", validate: (value: unknown) => ({ value }) },
+};
+
+const pendingEvent = {
+  name: PendingStream.eventName,
+  description:
+    "The number of unacknowledged inbox items, when the stream opens and whenever it rises. Carries no message: " +
+    "call read_inbox.",
+  delivery: ["push"],
+  inputSchema: JsonSchema.object({}),
+  payloadSchema: JsonSchema.object(
+    { pendingCount: { type: "integer", minimum: 1, description: "Unacknowledged items." } },
+    ["pendingCount"],
+  ),
+};
+
+const decodeStream = Tool.exactly(
+  Schema.Struct({
+    name: Schema.String,
+    arguments: Schema.optionalKey(
+      Schema.Record(Schema.String, Schema.Never.annotate({ message: "Expected no excess property" })),
+    ),
+    // The event has no replay, so there is no cursor but null, and no age to bound.
+    cursor: Schema.optionalKey(Schema.Null),
+    maxAgeMs: Schema.optionalKey(Schema.NullOr(Schema.Number)),
+  }),
+);
+const decodeList = Tool.exactly(Schema.Struct({ cursor: Schema.optionalKey(Schema.Null) }));
+
+/** What the draft's own parameters are: the protocol's `_meta` is the SDK's business. */
+const withoutMeta = (params: unknown): unknown => {
+  if (typeof params !== "object" || params === null || Array.isArray(params)) return params ?? {};
+  const { _meta, ...rest } = params as Readonly<Record<string, unknown>>;
+  return rest;
+};
+
+const checkName = (params: unknown): void => {
+  const name = Tool.names(params, "name") ? (params as { readonly name: unknown }).name : undefined;
+  if (typeof name === "string" && name !== PendingStream.eventName) {
+    throw new McpError(codes.eventNotFound, "Unknown event.", { kind: "event" });
+  }
+};
+
+const readerOf = (ctx: ServerContext, outlet: Outlet): PendingStream.Reader => ({
+  send: (method, params) =>
+    ctx.mcpReq.notify({
+      method,
+      params: { ...params, _meta: { [SUBSCRIPTION_ID_META_KEY]: ctx.mcpReq.id } },
+    }),
+  ready: outlet.ready,
+  gone: ctx.mcpReq.signal,
+});
+
+const refuseWebhook = (): never => {
+  throw new McpError(codes.eventUnsupported, "Events are pushed on a stream here.", {
+    feature: "deliveryMode",
+  });
+};
+
+/** Installs the draft's methods on the server of one request. */
+export const install = (server: Server, stream: PendingStream.PendingStream, outlet: Outlet): void => {
+  server.setRequestHandler("events/list", { params: raw }, (params) => {
+    decodeList(withoutMeta(params));
+    return { events: [pendingEvent] };
+  });
+  server.setRequestHandler("events/stream", { params: raw }, async (params, ctx) => {
+    const asked = withoutMeta(params);
+    checkName(asked);
+    decodeStream(asked);
+    await stream.attach(readerOf(ctx, outlet));
+    return { _meta: { [SUBSCRIPTION_ID_META_KEY]: ctx.mcpReq.id } };
+  });
+  server.setRequestHandler("events/subscribe", { params: raw }, refuseWebhook);
+  server.setRequestHandler("events/unsubscribe", { params: raw }, refuseWebhook);
+};

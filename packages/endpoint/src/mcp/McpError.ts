@@ -1,0 +1,36 @@
+// What a JSON-RPC error of this endpoint may say: a code, fixed words, and data that is closed for each kind.
+// The SDK sends whatever an error carries in `code`, `message` and `data`, so nothing else may reach it. MGT-60 to MGT-64.
+
+import type { DecodeIssue } from "@social-harness/protocol/encoding/DecodeError";
+
+export const codes = {
+  parseError: -32_700,
+  invalidRequest: -32_600,
+  invalidParams: -32_602,
+  internalError: -32_603,
+  /** The Events draft's own numbers. */
+  eventNotFound: -32_011,
+  eventResourceExhausted: -32_013,
+  eventUnsupported: -32_014,
+  /** What the SDK's own guards answer before a message has been read. */
+  refused: -32_000,
+} as const;
+
+export class McpError extends Error {
+  override readonly name = "McpError";
+  readonly code: number;
+  readonly data: Readonly<Record<string, unknown>>;
+  constructor(code: number, message: string, data: Readonly<Record<string, unknown>>) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+/** A malformed call: 1 to 20 places where it is off, and a send's own reason beside them. */
+export const invalidParams = (
+  issues: ReadonlyArray<DecodeIssue>,
+  message = "The arguments do not have the expected shape.",
+  reason?: string,
+): McpError =>
+  new McpError(codes.invalidParams, message, reason === undefined ? { issues } : { reason, issues });

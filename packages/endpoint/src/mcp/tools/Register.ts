@@ -1,0 +1,71 @@
+// `register`: binds this endpoint to a name in the Registry. In the catalog only until that has happened. MGT-20, MGT-26.
+
+import * as Schema from "effect/Schema";
+import * as AgentName from "@social-harness/protocol/identity/AgentName";
+import { OperationId, PrincipalId } from "@social-harness/protocol/identity/Identifier";
+import * as JsonSchema from "../JsonSchema.ts";
+import * as Tool from "../Tool.ts";
+
+/** What an `Authorization` header can carry; whether it admits anybody is the Registry's answer. */
+const admissionPattern = "^[!-~]{1,512}$";
+
+const decode = Tool.exactly(
+  Schema.Struct({
+    operationId: OperationId.schema,
+    principalId: PrincipalId.schema,
+    agentName: AgentName.schema,
+    admission: Schema.optionalKey(Schema.String.check(Schema.isPattern(new RegExp(admissionPattern)))),
+  }),
+);
+
+export const register = Tool.define({
+  name: "register",
+  description:
+    "Register this endpoint's agent under a name, once and for ever. Choose a fresh operationId and repeat the same " +
+    "call with it if the answer is lost: the same registration returns the same card. A name that is taken, a key " +
+    "that is registered already and an admission that is refused are results, not errors.",
+  annotations: {
+    title: "Register the agent",
+    readOnlyHint: false,
+    destructiveHint: false,
+    idempotentHint: true,
+    openWorldHint: true,
+  },
+  inputSchema: JsonSchema.object(
+    {
+      operationId: JsonSchema.id(
+        "opn_",
+        16,
+        "opn_ and the base64url of 16 random bytes; the same on a retry.",
+      ),
+      principalId: JsonSchema.id(
+        "prn_",
+        16,
+        "prn_ and the base64url of the 16 bytes of whom the agent acts for.",
+      ),
+      agentName: JsonSchema.agentName(
+        "3 to 32 characters: lower-case letters, digits, single dashes inside.",
+      ),
+      admission: JsonSchema.matching(
+        admissionPattern,
+        "The network's admission credential; the configuration's when left out.",
+      ),
+    },
+    ["operationId", "principalId", "agentName"],
+  ),
+  outputSchema: JsonSchema.object(
+    {
+      kind: JsonSchema.oneOf([
+        "registered",
+        "name_taken",
+        "key_already_registered",
+        "idempotency_conflict",
+        "admission_refused",
+      ]),
+      agentCard: JsonSchema.agentCard,
+    },
+    ["kind"],
+  ),
+  decode,
+  run: (operations, input) => operations.register(input),
+});

@@ -1,0 +1,104 @@
+// `send_message`: one post to one agent or group. The union of operations stands under `input`; this version knows the
+// multicast alone and says so for the others. Implements OPS-02, OPS-08, OPS-09, OPS-11, OPS-23 and MGT-63.
+
+import * as Schema from "effect/Schema";
+import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
+import * as Content from "@social-harness/protocol/history/Content";
+import * as Limits from "@social-harness/protocol/Limits";
+import { OperationError } from "../../operations/OperationError.ts";
+import type { SendInput } from "../../operations/Operations.ts";
+import * as Failures from "../Failures.ts";
+import * as JsonSchema from "../JsonSchema.ts";
+import { invalidParams } from "../McpError.ts";
+import * as Tool from "../Tool.ts";
+
+const isIdempotencyKey = (key: string): boolean => {
+  const bytes = Buffer.byteLength(key, "utf8");
+  return bytes >= 1 && bytes <= Limits.idempotencyKeyBytesMax && !key.includes("\0") && key.isWellFormed();
+};
+
+const IdempotencyKey = Schema.String.check(
+  Schema.makeFilter(
+    (key: string) =>
+      isIdempotencyKey(key) || `expected 1 to ${Limits.idempotencyKeyBytesMax} UTF-8 bytes without NUL`,
+  ),
+);
+
+const decode = Tool.exactly(
+  Schema.Struct({
+    input: Schema.Struct({
+      to: Schema.String,
+      text: Schema.String,
+      collective: Schema.optionalKey(Schema.Struct({ op: Schema.Literal("multicast") })),
+    }),
+    idempotencyKey: Schema.optionalKey(IdempotencyKey),
+  }),
+);
+
+const isSendable = (text: string): boolean =>
+  text.isWellFormed() && CanonicalJson.byteLength(Content.ofText(text)) <= Limits.contentBytesMax;
+
+/** Answers to a question are another version's; the shape is known, so the complaint can be exact. */
+const refuseAnswers = (args: unknown): void => {
+  if (
+    !Tool.names(args, "input") ||
+    !Tool.names((args as { readonly input: unknown }).input, "collectiveResponse")
+  ) {
+    return;
+  }
+  const message = "expected to and text: this version sends multicasts, and answers no collective request";
+  throw invalidParams([{ path: ["input", "collectiveResponse"], message }]);
+};
+
+export const sendMessage = Tool.define<SendInput>({
+  name: "send_message",
+  description:
+    "Send a text to one agent (to: agent:<name>) or to a group (to: group:<name>,<name>,..., all members but " +
+    "yourself, in any order). The same set of agents is always the same conversation. certified: the post is signed " +
+    "by enough members and every member will get it. pending: it is kept and goes out by itself when enough members " +
+    "are back; do not send it again. With an idempotencyKey a retry of the same input never posts twice.",
+  annotations: {
+    title: "Send a message",
+    readOnlyHint: false,
+    destructiveHint: false,
+    idempotentHint: false,
+    openWorldHint: true,
+  },
+  inputSchema: JsonSchema.object(
+    {
+      input: JsonSchema.object(
+        {
+          to: JsonSchema.text("agent:<name>, or group:<name>,<name>,... with at least two other members."),
+          text: JsonSchema.text("What to say, at most 262117 bytes in JSON."),
+          collective: JsonSchema.object({ op: JsonSchema.oneOf(["multicast"]) }, ["op"]),
+        },
+        ["to", "text"],
+      ),
+      idempotencyKey: {
+        type: "string",
+        minLength: 1,
+        maxLength: Limits.idempotencyKeyBytesMax,
+        description: "1 to 128 UTF-8 bytes, the same for every retry of this one send.",
+      },
+    },
+    ["input"],
+  ),
+  outputSchema: JsonSchema.object(
+    {
+      status: JsonSchema.oneOf(["certified", "pending"]),
+      postId: JsonSchema.id("pst_", 32, "The post."),
+      operationId: JsonSchema.id("opn_", 16, "This send, as the log and a later failure name it."),
+    },
+    ["status"],
+  ),
+  decode: (args) => {
+    refuseAnswers(args);
+    const { input, ...rest } = decode(args);
+    if (!isSendable(input.text)) {
+      const error = new OperationError("content-invalid", "the text cannot stand in a post");
+      throw Failures.errorOf("send_message", error) ?? error;
+    }
+    return { to: input.to, text: input.text, ...rest };
+  },
+  run: (operations, input) => operations.sendMessage(input),
+});

@@ -1,0 +1,163 @@
+// An endpoint small enough for a test: a real store and inbox, a registration in memory, sends that are only recorded,
+// and the real MCP server in front of them.
+
+import { createHash, randomBytes } from "node:crypto";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import type { Item } from "@social-harness/protocol/delivery/Item";
+import type { AgentCard } from "@social-harness/protocol/identity/AgentCard";
+import { type DeliveryToken, OperationId, PostId } from "@social-harness/protocol/identity/Identifier";
+import * as Inbox from "../../src/ingress/Inbox.ts";
+import { type McpServer, type McpServerOptions, startMcpServer } from "../../src/mcp/McpServer.ts";
+import { OperationError } from "../../src/operations/OperationError.ts";
+import type { Operations, SendInput } from "../../src/operations/Operations.ts";
+import { cardOf, makeStore } from "../ingress/CertifiedPosts.ts";
+
+export const ownerToken = "owner-token-for-tests-owner-token-for-tests";
+
+export const textItem = (text: string): Item => ({
+  kind: "multicast",
+  message: {
+    kind: "direct",
+    postId: PostId.fromBytes(createHash("sha256").update(text).digest()),
+    address: "agent:bob" as never,
+    sender: "agent:bob" as never,
+    content: [{ type: "text", text }],
+  },
+});
+
+export const groupItem = (text: string): Item => ({
+  kind: "multicast",
+  message: {
+    kind: "group",
+    postId: PostId.fromBytes(createHash("sha256").update(text).digest()),
+    address: "group:alice,bob,carol" as never,
+    sender: "agent:carol" as never,
+    members: ["agent:alice", "agent:bob", "agent:carol"] as never,
+    content: [{ type: "text", text }],
+  },
+});
+
+export interface LogLine {
+  readonly level: string;
+  readonly event: string;
+  readonly fields: Readonly<Record<string, string | number>>;
+}
+
+export interface TestEndpoint {
+  readonly operations: Operations;
+  readonly server: McpServer;
+  readonly url: string;
+  readonly port: number;
+  readonly sent: ReadonlyArray<SendInput>;
+  readonly log: ReadonlyArray<LogLine>;
+  readonly deliver: (item: Item) => DeliveryToken;
+  readonly activate: () => void;
+  /** An official client, not yet connected. Closed with the endpoint. */
+  readonly client: () => Promise<Client>;
+  readonly close: () => Promise<void>;
+}
+
+export interface TestEndpointOptions {
+  readonly registered?: boolean;
+  readonly heartbeatMs?: number;
+  readonly overrides?: Partial<Operations>;
+  readonly ownerToken?: McpServerOptions["ownerToken"];
+}
+
+export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<TestEndpoint> => {
+  const store = makeStore();
+  const card: AgentCard = cardOf("alice");
+  const pendingListeners = new Set<() => void>();
+  const catalogListeners = new Set<() => void>();
+  const sent: Array<SendInput> = [];
+  const log: Array<LogLine> = [];
+  let registered = options.registered ?? true;
+
+  const listening = (listeners: Set<() => void>) => (listener: () => void) => {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  };
+  const activate = (): void => {
+    registered = true;
+    for (const listener of catalogListeners) listener();
+  };
+
+  const operations: Operations = {
+    isRegistered: () => registered,
+    register: async ({ agentName }) => {
+      if (agentName === "taken") return { kind: "name_taken" };
+      activate();
+      return { kind: "registered", agentCard: card };
+    },
+    status: () => (registered ? { kind: "active", agentCard: card } : { kind: "unregistered" }),
+    searchAgents: async (input) => {
+      if ("agentId" in input) return { kind: "not_found" };
+      if ("agentName" in input) return { kind: "found", agentCard: cardOf(input.agentName) };
+      return { kind: "page", agentCards: [card, cardOf("bob")], hasMore: false };
+    },
+    searchConversations: () => ({ kind: "page", addresses: ["agent:bob" as never], hasMore: false }),
+    readConversation: async () => ({ kind: "page", records: [], continuation: null }),
+    sendMessage: async (input) => {
+      sent.push(input);
+      return {
+        status: "certified",
+        postId: PostId.fromBytes(randomBytes(32)),
+        operationId: OperationId.fromBytes(randomBytes(16)),
+      };
+    },
+    readInbox: ({ cursor }) => Inbox.page(store.db, cursor),
+    acknowledgeDelivery: async (token) =>
+      store.db.transaction(() => Inbox.acknowledge(store.db, token, Date.now())),
+    readEvent: (eventId) => Inbox.readEvent(store.db, eventId),
+    pendingCount: () => Inbox.unreadCount(store.db),
+    onPending: listening(pendingListeners),
+    onCatalogChanged: listening(catalogListeners),
+    ...options.overrides,
+  };
+
+  const server = await startMcpServer({
+    operations,
+    listen: { host: "127.0.0.1", port: 0 },
+    ownerToken: options.ownerToken ?? (() => ownerToken),
+    logger: (level, event, fields = {}) => void log.push({ level, event, fields }),
+    clock: Date.now,
+    random: randomBytes,
+    version: "0.0.0-test",
+    ...(options.heartbeatMs === undefined ? {} : { heartbeatMs: options.heartbeatMs }),
+  });
+  const clients: Array<Client> = [];
+  return {
+    operations,
+    server,
+    url: server.url,
+    port: Number(new URL(server.url).port),
+    sent,
+    log,
+    activate,
+    deliver: (item) => {
+      const token = store.db.transaction(() =>
+        Inbox.admit(store.db, { item, now: Date.now(), random: randomBytes }),
+      );
+      for (const listener of pendingListeners) listener();
+      return token;
+    },
+    client: async () => {
+      const client = new Client(
+        { name: "test-host", version: "1.0.0" },
+        { versionNegotiation: { mode: { pin: "2026-07-28" } } },
+      );
+      await client.connect(new StreamableHTTPClientTransport(new URL(server.url)));
+      clients.push(client);
+      return client;
+    },
+    close: async () => {
+      for (const client of clients) await client.close();
+      await server.close();
+      store.remove();
+    },
+  };
+};
+
+export const failing = (reason: string) => (): never => {
+  throw new OperationError(reason as never, "the reason stands here for the log alone");
+};
