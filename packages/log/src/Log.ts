@@ -1,6 +1,6 @@
 // The Log port: named streams of byte entries, the only durable thing that a network service writes. Registry and Router
 // fold their state from it. It knows no entry's meaning, reads no clock and draws no random number: what an entry needs
-// of either (a time of acceptance, a log id) stands in its bytes. Implements RTR-60 to RTR-69.
+// of either (a time of acceptance, a log id) stands in its bytes. Implements RTR-60 to RTR-67.
 //
 // Every rule here is one that NATS JetStream can keep too: a stream sequence is the position, an expected position is
 // `Nats-Expected-Last-Sequence`, a dedupe id is `Nats-Msg-Id` (and is looked at first, as there), erasing is deleting

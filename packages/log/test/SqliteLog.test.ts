@@ -70,6 +70,15 @@ verifies(
   },
 );
 
+verifies("RTR-68", "a commit is a write-ahead log that is synced in full", async () => {
+  const log = openSqliteLog(newPath());
+  const pragma = (name: string) => log.database.prepare(`PRAGMA ${name}`).get();
+  expect({ ...pragma("journal_mode") }).toEqual({ journal_mode: "wal" });
+  // 2 is FULL: the log file reaches the disk before COMMIT returns.
+  expect({ ...pragma("synchronous") }).toEqual({ synchronous: 2 });
+  await log.close();
+});
+
 verifies("RTR-69", "units of one turn share one commit, and none settles before it", async () => {
   const database = new DatabaseSync(newPath());
   database.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (n INTEGER) STRICT");

@@ -197,7 +197,11 @@ verifies("IDN-23", "a wrong proof of possession is 401 and registers nothing", a
   const alice = agentOf("alice").registration;
   const mallory = agentOf("mallory").registration;
   const elsewhere = agentOf("alice", { registryKey: mallory.signingKey }).registration;
+  // Proven by its own key, but the agent never bound these keys to its name: a card from it would verify nowhere.
+  const { signature: _, ...unsigned } = { ...alice, keySignature: mallory.keySignature };
+  const unbound = { ...unsigned, signature: agentOf("alice").signer.sign("registration", unsigned) };
   const wrong: ReadonlyArray<Registration> = [
+    unbound,
     { ...alice, signature: mallory.signature },
     { ...alice, keySignature: mallory.keySignature },
     { ...alice, agentName: nameOf("alicf") },

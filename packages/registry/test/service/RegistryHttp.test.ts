@@ -172,6 +172,21 @@ verifies(
   },
 );
 
+verifies("IDN-27", "a peer that keeps sending, a byte at a time, loses its socket all the same", async () => {
+  const { url } = await startNetwork({ timeouts: { headersMs: 200, requestMs: 300, idleMs: 60_000 } });
+  const head = `POST ${Wire.lookupPath} HTTP/1.1\r\nsocial-harness-version: 1\r\n`;
+  const trickles = [head, `${head}content-type: application/json\r\ncontent-length: 900\r\n\r\n{`];
+  await Promise.all(
+    trickles.map(async (start) => {
+      const socket = connect(Number(new URL(url).port), "127.0.0.1", () => socket.write(start));
+      const more = setInterval(() => socket.write("x"), 40);
+      socket.on("error", () => {});
+      await once(socket, "close");
+      clearInterval(more);
+    }),
+  );
+});
+
 verifies("IDN-27", "a Registry beyond loopback starts only with TLS or behind a public URL", async () => {
   const options = {
     log: openMemoryLog(),
