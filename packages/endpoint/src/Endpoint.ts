@@ -38,6 +38,9 @@ export interface EndpointOptions {
   readonly random: (byteCount: number) => Buffer;
 }
 
+/** Of this program, as MCP clients see it. */
+const version = "0.1.0";
+
 /** How the endpoint stands, for its owner; never served to a runtime. */
 export interface Health {
   readonly registered: boolean;
@@ -198,7 +201,9 @@ const startLocked = async (options: EndpointOptions, lock: Lock.Lock): Promise<E
     listen: { host: "127.0.0.1", port: configuration.port },
     ownerToken: () => OwnerToken.read(stateFolder),
     logger,
+    clock,
     random,
+    version,
   });
   EndpointFile.write(stateFolder, { pid: process.pid, mcpUrl: mcp.url });
   logger("info", "endpoint ready", { mcpUrl: mcp.url });
