@@ -1,6 +1,10 @@
 // Waiting for the end: a command that serves runs until it is told to stop, or until whoever started it is gone.
 
+import { flushCompileCache } from "node:module";
 import process from "node:process";
+
+/** A server may run for weeks: what it compiled at its start is useful to other commands now. */
+export const isServing = (): void => flushCompileCache();
 
 /** Resolves at SIGTERM or SIGINT, and when the IPC channel of a parent that started this process closes. */
 export const untilStopped = (): Promise<void> =>

@@ -43,12 +43,10 @@ export const agents = (parent: Command): void => {
     .option("--id <agt_...>", "exactly this id")
     .option("--prefix <text>", "names that begin so")
     .option("--after <agent>", "names behind this one");
-  act<Options, []>(command, ({ output, options }) =>
-    withDaemon(options, async ({ client }) => {
-      const result = await output.during(
-        "Asking the Registry",
-        client.call("search_agents", inputOf(options)),
-      );
+  act<Options, []>(command, async ({ output, options }) => {
+    const input = inputOf(options);
+    await withDaemon(options, async ({ client }) => {
+      const result = await output.during("Asking the Registry", client.call("search_agents", input));
       if (result.kind === "not_found") output.result(result, "No such agent.");
       else if (result.kind === "found") output.result(result, cardLine(result.agentCard));
       else {
@@ -57,6 +55,6 @@ export const agents = (parent: Command): void => {
         const lines = result.agentCards.length === 0 ? ["No agents."] : result.agentCards.map(cardLine);
         output.result(result, [...lines, ...more].join("\n"));
       }
-    }),
-  );
+    });
+  });
 };

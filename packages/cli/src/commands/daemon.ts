@@ -9,7 +9,7 @@ import { act, define, withState } from "../Command.ts";
 import * as Daemon from "../daemon/Daemon.ts";
 import { flagsOf, pathOf, type StateOptions } from "../daemon/Profile.ts";
 import { failed } from "../Failure.ts";
-import { releaseParent, untilStopped } from "../Waiting.ts";
+import { isServing, releaseParent, untilStopped } from "../Waiting.ts";
 
 type Flags = Partial<Readonly<Record<Configuration.Field, string>>>;
 type Options = StateOptions & Flags;
@@ -56,6 +56,7 @@ export const daemon = (parent: Command): void => {
         { pid: process.pid, mcpUrl: running.mcpUrl },
         `ready: MCP at ${running.mcpUrl}\nStop with Ctrl-C.`,
       );
+      isServing();
       await stopped;
     } finally {
       await running.close();

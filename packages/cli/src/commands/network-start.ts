@@ -10,7 +10,7 @@ import * as Network from "../network/Network.ts";
 import * as NetworkFolder from "../network/NetworkFolder.ts";
 import { logToStderr } from "../text/Log.ts";
 import { announcementLines } from "../text/Network.ts";
-import { releaseParent, untilStopped } from "../Waiting.ts";
+import { isServing, releaseParent, untilStopped } from "../Waiting.ts";
 
 interface Options extends DataOptions, Exposure.ExposureOptions {
   readonly admission: string;
@@ -66,6 +66,7 @@ export const networkStart = (parent: Command): void => {
           ? "Anybody may join with this invite."
           : `To let somebody in: social-harness network invite create --data ${options.data}`;
       output.result(announcement, `${announcementLines(output, announcement)}\n${next}\nStop with Ctrl-C.`);
+      isServing();
       await stopped;
     } finally {
       await network.close();

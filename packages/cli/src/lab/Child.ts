@@ -3,6 +3,7 @@
 // even when this process is killed.
 
 import { spawn, type ChildProcess } from "node:child_process";
+import { flushCompileCache } from "node:module";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -46,6 +47,8 @@ const environment = (): NodeJS.ProcessEnv =>
 
 /** Starts `social-harness <args>` and waits for its ready line. Throws a `Failure` with its last words when none comes. */
 export const start = async (args: ReadonlyArray<string>): Promise<Child> => {
+  // The child loads much of what this process has compiled.
+  flushCompileCache();
   const child = spawn(process.execPath, [main, ...args], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     env: environment(),

@@ -1,0 +1,144 @@
+// The command line as a whole: help, wrong usage, exit codes, and a Node that is too old.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { verifies } from "@social-harness/testkit/Verifies";
+import { failureOf, repositoryRoot, run, temporaryFolder } from "./Binary.ts";
+
+const commands = [
+  ["demo"],
+  ["replay"],
+  ["network", "start"],
+  ["network", "show"],
+  ["network", "invite", "create"],
+  ["network", "invite", "list"],
+  ["network", "invite", "revoke"],
+  ["init"],
+  ["join"],
+  ["daemon"],
+  ["status"],
+  ["agents"],
+  ["send"],
+  ["inbox"],
+  ["ack"],
+  ["history"],
+  ["export"],
+  ["verify"],
+];
+
+/** Starting a process costs a third of a second; a few at a time share the cores. */
+const each = async <A>(values: ReadonlyArray<A>, work: (value: A) => Promise<void>): Promise<void> => {
+  const waiting = values.values();
+  const lane = async (): Promise<void> => {
+    for (const value of waiting) await work(value);
+  };
+  await Promise.all([lane(), lane(), lane()]);
+};
+
+describe("the command line", () => {
+  verifies("RUN-04", "every command has --help with an example, and takes --json", async () => {
+    await each(commands, async (words) => {
+      const { code, stdout } = await run([...words, "--help"]);
+      expect([words, code]).toEqual([words, 0]);
+      expect(stdout).toContain(`Usage: social-harness ${words.join(" ")}`);
+      expect(stdout).toContain(`$ social-harness ${words.join(" ")}`);
+      expect(stdout).toContain("--json");
+    });
+  });
+
+  test("the top tells the exit codes and lists every command", async () => {
+    const { code, stdout } = await run(["--help"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain(
+      "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 daemon or network out of reach.",
+    );
+    for (const [first] of commands) expect(stdout).toContain(`\n  ${first}`);
+  });
+
+  verifies(
+    ["RUN-02", "RUN-03"],
+    "wrong usage exits with 2, and says so as JSON where that was asked",
+    async () => {
+      const state = temporaryFolder();
+      const wrong: ReadonlyArray<ReadonlyArray<string>> = [
+        ["fly"],
+        ["send"],
+        ["send", "agent:bob-agent", "hello", "more"],
+        ["status", "--colour"],
+        ["network", "invite", "create", "--uses", "0", "--data", state],
+        ["network", "start", "--listen", "0.0.0.0:0", "--data", state],
+        ["network", "show", "--data", state],
+        ["join", "shn1_x", "--name", "ada-agent", "--state", state],
+        ["agents", "--name", "ada-agent", "--prefix", "a", "--state", state],
+        ["verify", "nowhere.jsonl", "--state", state],
+        ["verify", "nowhere.jsonl", "--registry-key", "short"],
+      ];
+      await each(wrong, async (words) => {
+        const ended = await run([...words, "--json"]);
+        expect([words, ended.code, ended.stdout]).toEqual([words, 2, ""]);
+        expect(failureOf(ended)).toMatchObject({ reason: "usage" });
+        expect(failureOf(ended).message).not.toBe("");
+        expect(failureOf(ended).next).not.toBe("");
+      });
+      const plain = await run(["send"]);
+      expect(plain.code).toBe(2);
+      expect(plain.stderr).toContain("missing required argument 'address'");
+    },
+  );
+
+  verifies("RUN-03", "a daemon that is not there exits with 3 and names the next step", async () => {
+    const state = temporaryFolder();
+    const words = [
+      ["status"],
+      ["agents"],
+      ["send", "agent:bob-agent", "hello"],
+      ["inbox"],
+      ["inbox", "--follow"],
+      ["ack", "dlv_x"],
+      ["history"],
+      ["export", "agent:bob-agent"],
+    ];
+    await each(words, async (command) => {
+      const ended = await run([...command, "--state", state, "--json"]);
+      expect([command, ended.code, ended.stdout]).toEqual([command, 3, ""]);
+      expect(failureOf(ended)).toMatchObject({
+        reason: "daemon-not-running",
+        next: `Start it with \`social-harness daemon --state ${state}\`.`,
+      });
+    });
+    const plain = await run(["status", "--state", state]);
+    expect(plain.stderr).toBe(
+      `error: no daemon runs on ${state}\n  Start it with \`social-harness daemon --state ${state}\`.\n`,
+    );
+  });
+
+  test("the environment chooses the folder where no flag does", async () => {
+    const state = temporaryFolder();
+    const named = await run(["status", "--json"], { env: { SOCIAL_HARNESS_STATE: state } });
+    expect(failureOf(named).message).toContain(state);
+    const profile = await run(["status", "--profile", "work", "--json"], {
+      env: { XDG_STATE_HOME: state, SOCIAL_HARNESS_STATE: "/elsewhere" },
+    });
+    expect(failureOf(profile).message).toContain(join(state, "social-harness", "work"));
+    const bad = await run(["status", "--profile", "../x", "--json"]);
+    expect([bad.code, failureOf(bad).reason]).toEqual([1, "state-malformed"]);
+  });
+
+  verifies("RUN-14", "a Node older than 24 is told so in one line", async () => {
+    const older = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'22.1.0'})";
+    for (const entry of ["packages/cli/bin/social-harness.js", "packages/cli/src/main.ts"]) {
+      const { code, stdout, stderr } = await run(["status"], {
+        nodeOptions: ["--import", older],
+        entry: join(repositoryRoot, entry),
+      });
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toMatch(/^social-harness needs Node 24 or newer; this is .*\n$/);
+    }
+  });
+
+  test("the launcher that an old Node must read has no syntax of a newer one", () => {
+    const text = readFileSync(join(repositoryRoot, "packages/cli/bin/social-harness.js"), "utf8");
+    expect(text).not.toMatch(/\?\.|\?\?|: (string|number)|interface /);
+  });
+});

@@ -1,0 +1,92 @@
+// `network` through the binary: one process that serves, and an operator beside it.
+
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect } from "vitest";
+import { verifies } from "@social-harness/testkit/Verifies";
+import * as Invite from "@social-harness/registry/Invite";
+import { failureOf, lastJson, run, serve, temporaryFolder } from "../Binary.ts";
+
+const start = (data: string, ...more: ReadonlyArray<string>) =>
+  serve(["network", "start", "--data", data, "--listen", "127.0.0.1:0", "--json", ...more]);
+
+describe("network", () => {
+  verifies(
+    "RUN-07",
+    "prints its addresses, keys and invite, serves, and stops cleanly when told",
+    async () => {
+      const data = join(temporaryFolder(), "net");
+      const network = await start(data);
+      expect(Object.keys(network.ready)).toEqual([
+        "registryUrl",
+        "routerUrl",
+        "registryKey",
+        "routerKey",
+        "invite",
+      ]);
+      const { invite, ...description } = network.ready;
+      expect(Invite.decode(invite as string)).toEqual(description);
+      const registryUrl = network.ready["registryUrl"] as string;
+      expect((await fetch(`${registryUrl}/readyz`)).status).toBe(200);
+      expect(
+        (await fetch((network.ready["routerUrl"] as string).replace("ws:", "http:") + "/readyz")).status,
+      ).toBe(200);
+      expect(await network.stop()).toBe(0);
+      await expect(fetch(`${registryUrl}/readyz`)).rejects.toThrow();
+      for (const file of ["network.json", "registry.sqlite", "router.sqlite"]) {
+        expect([file, statSync(join(data, file)).mode & 0o777]).toEqual([file, 0o600]);
+      }
+
+      const again = await start(data);
+      expect(again.ready["registryKey"]).toBe(network.ready["registryKey"]);
+      expect(again.ready["routerKey"]).toBe(network.ready["routerKey"]);
+      expect(await again.stop("SIGINT")).toBe(0);
+    },
+  );
+
+  verifies("RUN-08", "shows a credential once, when its invite is made", async () => {
+    const data = temporaryFolder();
+    const network = await start(data);
+    const created = lastJson(
+      await run(["network", "invite", "create", "--data", data, "--uses", "3", "--json"]),
+    );
+    expect(Object.keys(created)).toEqual(["invite"]);
+    const { admission, ...description } = Invite.decode(created["invite"] as string);
+    expect(admission).toMatch(/^adm_/);
+    const shown = await run(["network", "show", "--data", data, "--json"]);
+    expect(lastJson(shown)).toEqual(network.ready);
+    expect(lastJson(shown)).toMatchObject(description);
+    const listed = await run(["network", "invite", "list", "--data", data, "--json"]);
+    expect(lastJson(listed)["invites"]).toMatchObject([{ state: "open", uses: 3, used: 0 }]);
+    const everything = shown.stdout + listed.stdout + JSON.stringify(network.ready);
+    expect(everything).not.toContain(admission);
+    const onDisk = ["network.json", "reached.json", "registry.sqlite"].map((name) =>
+      readFileSync(join(data, name)),
+    );
+    for (const bytes of onDisk) expect(bytes.includes(admission as string)).toBe(false);
+  });
+
+  verifies("RUN-09", "an invite is revoked while the network runs, once and for good", async () => {
+    const data = temporaryFolder();
+    await start(data);
+    await run(["network", "invite", "create", "--data", data]);
+    const list = async () =>
+      lastJson(await run(["network", "invite", "list", "--data", data, "--json"]))["invites"];
+    const [{ inviteId }] = (await list()) as [{ inviteId: string }];
+    const revoke = (id: string) => run(["network", "invite", "revoke", id, "--data", data, "--json"]);
+    expect(lastJson(await revoke(inviteId))).toEqual({ kind: "revoked" });
+    expect(lastJson(await revoke(inviteId))).toEqual({ kind: "already_revoked" });
+    expect(await list()).toMatchObject([{ inviteId, state: "revoked" }]);
+    const unknown = await revoke(`inv_${"A".repeat(22)}`);
+    expect([unknown.code, failureOf(unknown).reason]).toEqual([1, "not-found"]);
+    expect((await revoke("inv_x")).code).toBe(2);
+  });
+
+  verifies("RUN-07", "a port that is taken is a failure with a next step", async () => {
+    const network = await start(temporaryFolder());
+    const { host } = new URL(network.ready["registryUrl"] as string);
+    const second = await run(["network", "start", "--data", temporaryFolder(), "--listen", host, "--json"]);
+    expect([second.code, failureOf(second).reason]).toEqual([1, "cannot-listen"]);
+    expect(failureOf(second).message).toContain(host);
+  });
+});
