@@ -1,5 +1,5 @@
 // From commit to inbox inside one turn: classifies what became pending and tells the host of own posts that ended without
-// their effect. A row that cannot be classified stays pending and costs nobody else anything. Implements ING-06 and OPS-21.
+// their effect. A row that cannot be classified stays pending and costs nobody else anything. Implements ING-01, ING-10 and OPS-10.
 
 import type { AgentId, PostId } from "@social-harness/protocol/identity/Identifier";
 import type { MessageAddress } from "@social-harness/protocol/address/Address";

@@ -4,12 +4,19 @@
 import { hash } from "node:crypto";
 import * as Address from "@social-harness/protocol/address/Address";
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
+import { hashOfText } from "@social-harness/protocol/encoding/Hash";
 import type { Reads } from "@social-harness/protocol/conversation/Event";
 import { initial, type State } from "@social-harness/protocol/conversation/State";
 import * as Membership from "@social-harness/protocol/history/Membership";
 import type { PostIntent, RecordCore } from "@social-harness/protocol/history/Record";
 import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
-import type { AgentId, ConversationId, Opaque32 } from "@social-harness/protocol/identity/Identifier";
+import {
+  type AgentId,
+  type ConversationId,
+  MembershipHash,
+  type Opaque32,
+  RecordHash,
+} from "@social-harness/protocol/identity/Identifier";
 import * as Limits from "@social-harness/protocol/Limits";
 import * as Lane from "@social-harness/router/wire/Lane";
 import { type Database, type Row, StoreError } from "../store/Database.ts";
@@ -23,7 +30,25 @@ export interface Conversation {
   readonly state: State;
 }
 
-const digestOf = (state: string): Buffer => hash("sha256", state, "buffer");
+/** SHA-256 over everything that a row holds, so that no column of it can change alone. */
+const digestOf = (
+  fixed: Pick<Conversation, "address" | "lane"> &
+    Pick<Membership.Members, "conversationId" | "membershipHash">,
+  state: string,
+  active: number,
+): Buffer =>
+  hash(
+    "sha256",
+    JSON.stringify([
+      fixed.conversationId,
+      fixed.address,
+      fixed.lane,
+      fixed.membershipHash,
+      state,
+      active,
+    ] satisfies ReadonlyArray<string | number>),
+    "buffer",
+  );
 
 /** The address under which `self` sees a membership that it belongs to. */
 export const addressOf = (members: Membership.Members, self: AgentId): Address.MessageAddress => {
@@ -35,20 +60,38 @@ export const addressOf = (members: Membership.Members, self: AgentId): Address.M
   );
 };
 
-/** The state that a row holds. Throws `StoreError` when its text is not what was stored. */
+const damaged = (row: Row): StoreError =>
+  new StoreError(
+    "corrupt",
+    `the stored row of conversation ${String(row["conversation_id"])} was changed outside this program: ` +
+      "restore the store from a backup, nothing has been changed or deleted",
+  );
+
+/**
+ * The state of a row that is still what was stored, whole: ids, address, lane, membership, head and state. Throws
+ * `StoreError`. Verifies no card: the membership was verified before it was stored.
+ */
 export const stateOf = (row: Row): State => {
-  const text = row["state"] as string;
-  if (Buffer.compare(digestOf(text), row["state_digest"] as Uint8Array) !== 0) {
-    throw new StoreError(
-      "corrupt",
-      `the stored state of conversation ${String(row["conversation_id"])} was changed outside this program: ` +
-        "restore the store from a backup, nothing has been changed or deleted",
-    );
-  }
-  return JSON.parse(text) as State;
+  const text = String(row["state"]);
+  const fixed = {
+    conversationId: row["conversation_id"] as ConversationId,
+    address: row["address"] as Address.MessageAddress,
+    lane: row["lane"] as Opaque32,
+    membershipHash: MembershipHash.fromBytes(hashOfText("membership", String(row["membership"]))),
+  };
+  const digest = row["state_digest"];
+  const isWhole =
+    digest instanceof Uint8Array &&
+    Buffer.compare(digestOf(fixed, text, Number(row["active"])), digest) === 0;
+  if (!isWhole) throw damaged(row);
+  const state = JSON.parse(text) as State;
+  const { height = null, recordHash = null } = state.head ?? {};
+  if (height !== row["head_height"] || recordHash !== row["head_record_hash"]) throw damaged(row);
+  return state;
 };
 
 const decode = (row: Row, trust: Trust): Conversation => ({
+  state: stateOf(row),
   members: Membership.verify(
     trust.verifier,
     trust.registryKey,
@@ -56,11 +99,13 @@ const decode = (row: Row, trust: Trust): Conversation => ({
   ),
   address: row["address"] as Address.MessageAddress,
   lane: row["lane"] as Opaque32,
-  state: stateOf(row),
 });
 
+export const rowOf = (db: Database, conversationId: ConversationId): Row | undefined =>
+  db.get("SELECT * FROM conversation WHERE conversation_id = ?", conversationId);
+
 export const load = (db: Database, trust: Trust, conversationId: ConversationId): Conversation | null => {
-  const row = db.get("SELECT * FROM conversation WHERE conversation_id = ?", conversationId);
+  const row = rowOf(db, conversationId);
   return row === undefined ? null : decode(row, trust);
 };
 
@@ -83,6 +128,13 @@ export const activeIds = (db: Database): ReadonlyArray<ConversationId> =>
 export const allIds = (db: Database): ReadonlyArray<ConversationId> =>
   db.all("SELECT conversation_id FROM conversation").map((row) => row["conversation_id"] as ConversationId);
 
+const fixedOf = ({ members: { conversationId, membershipHash }, address, lane }: Conversation) => ({
+  conversationId,
+  membershipHash,
+  address,
+  lane,
+});
+
 /** Creates the row of a verified membership that `self` belongs to. */
 export const create = (db: Database, members: Membership.Members, self: AgentId): Conversation => {
   const conversation: Conversation = {
@@ -100,7 +152,7 @@ export const create = (db: Database, members: Membership.Members, self: AgentId)
     conversation.lane,
     CanonicalJson.encode(members.membership),
     state,
-    digestOf(state),
+    digestOf(fixedOf(conversation), state, 0),
   );
   return conversation;
 };
@@ -118,19 +170,39 @@ const hasWork = (state: State): boolean =>
   state.spread !== null ||
   state.yieldUntil !== null;
 
-export const save = (db: Database, { members, state }: Conversation): void => {
+export const save = (db: Database, conversation: Conversation): void => {
+  const { members, state } = conversation;
   const text = JSON.stringify(state);
-  const active = hasWork(state) || hasOpenIntent(db, members.conversationId);
+  const active = hasWork(state) || hasOpenIntent(db, members.conversationId) ? 1 : 0;
   db.run(
     `UPDATE conversation SET state = ?, state_digest = ?, active = ?, head_height = ?, head_record_hash = ?
      WHERE conversation_id = ?`,
     text,
-    digestOf(text),
-    active ? 1 : 0,
+    digestOf(fixedOf(conversation), text, active),
+    active,
     state.head?.height ?? null,
     state.head?.recordHash ?? null,
     members.conversationId,
   );
+};
+
+/** The core of an open record, believed only while it has the hash that it was kept under. */
+const coreOf = (row: Row): RecordCore => {
+  const text = String(row["core"]);
+  if (RecordHash.fromBytes(hashOfText("record", text)) !== row["record_hash"]) throw damaged(row);
+  return JSON.parse(text) as RecordCore;
+};
+
+/**
+ * Checks that the cores of a conversation's open records are exactly those that its state names, each with its hash.
+ * Throws `StoreError`.
+ */
+export const checkCandidates = (db: Database, conversationId: ConversationId, state: State): void => {
+  const rows = db.all("SELECT * FROM candidate WHERE conversation_id = ?", conversationId);
+  const held = new Set(rows.map((row) => (coreOf(row), row["record_hash"])));
+  const isWhole =
+    held.size === state.open.length && state.open.every(({ recordHash }) => held.has(recordHash));
+  if (!isWhole) throw damaged({ conversation_id: conversationId });
 };
 
 export const readsOf = (db: Database, conversationId: ConversationId): Reads => ({
@@ -150,11 +222,11 @@ export const readsOf = (db: Database, conversationId: ConversationId): Reads => 
   },
   core: (recordHash) => {
     const row = db.get(
-      "SELECT core FROM candidate WHERE conversation_id = ? AND record_hash = ?",
+      "SELECT * FROM candidate WHERE conversation_id = ? AND record_hash = ?",
       conversationId,
       recordHash,
     );
-    return row === undefined ? null : (JSON.parse(row["core"] as string) as RecordCore);
+    return row === undefined ? null : coreOf(row);
   },
   postUsed: (author, postId) =>
     db.get(

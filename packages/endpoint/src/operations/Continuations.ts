@@ -1,5 +1,5 @@
 // Single-use capabilities for the rest of a history snapshot. In memory only: a restart discards them all, and no SQLite
-// read transaction lives as long as they do. Implements MGT-45 to MGT-48.
+// read transaction lives as long as they do. Implements MGT-43 to MGT-45.
 
 import { Opaque32 } from "@social-harness/protocol/identity/Identifier";
 

@@ -1,7 +1,8 @@
 // search_conversations and read_conversation: the owner's complete certified history, each returned record verified from
-// the store's rows. Reads create no delivery and hold no transaction between pages. Implements MGT-40 to MGT-52.
+// the store's rows. Reads create no delivery and hold no transaction between pages. Implements MGT-32 to MGT-51.
 
 import * as Address from "@social-harness/protocol/address/Address";
+import type { Head } from "@social-harness/protocol/conversation/State";
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import { RecordError } from "@social-harness/protocol/history/RecordError";
 import * as Membership from "@social-harness/protocol/history/Membership";
@@ -26,11 +27,11 @@ import type {
   SearchConversationsResult,
 } from "./Operations.ts";
 
-/** The rest of a frozen read: records of one conversation after one height through another. */
+/** The rest of a frozen read: records of one conversation after one height through the head that it observed. */
 export interface Snapshot {
   readonly conversationId: ConversationId;
   readonly after: number;
-  readonly through: number;
+  readonly through: Head;
 }
 
 export interface HistoryOptions {
@@ -75,6 +76,9 @@ export const readConversation = (
     return readPage(options, snapshot);
   });
 
+const damaged = (what: string, cause?: unknown): OperationError =>
+  new OperationError("persistence-failed", `the store is not what was written: ${what}`, { cause });
+
 /** Observes the certified head once; later appends are not part of the snapshot. */
 const observe = async (
   options: HistoryOptions,
@@ -83,9 +87,10 @@ const observe = async (
 ): Promise<Snapshot> => {
   const { db } = options;
   const row = Address.isMessageAddress(address)
-    ? db.get("SELECT conversation_id, head_height FROM conversation WHERE address = ?", address)
+    ? db.get("SELECT * FROM conversation WHERE address = ?", address)
     : undefined;
-  if (row === undefined || row["head_height"] === null) {
+  const head = row === undefined ? null : ConversationRows.stateOf(row).head;
+  if (row === undefined || head === null) {
     await explainAbsence(options, address);
     throw new OperationError("history-gap", "the address has no certified GENESIS here");
   }
@@ -97,17 +102,20 @@ const observe = async (
       "afterRecordHash is not in the certified ancestry of that address",
     );
   }
-  return { conversationId, after, through: Number(row["head_height"]) };
+  return { conversationId, after, through: head };
 };
 
 /** Why an address has no history: it is no address of this agent, or names somebody that does not exist. */
-const explainAbsence = async ({ db, self, registry }: HistoryOptions, address: string): Promise<void> => {
+const explainAbsence = async (options: HistoryOptions, address: string): Promise<void> => {
+  const { db, self, registry } = options;
   const names = Address.isMessageAddress(address) ? Address.membersOf(address, self) : null;
   if (names === null) {
     throw new OperationError("invalid-address", "not a canonical address of a conversation with this agent");
   }
+  const known = names.flatMap((name) => Cards.byName(db, name) ?? []);
+  if (known.length === names.length) return refuseStrayHistory(db, Membership.ofCards(known).conversationId);
   for (const name of names) {
-    if (name === self || Cards.byName(db, name) !== null) continue;
+    if (known.some(({ agentName }) => agentName === name)) continue;
     try {
       if ((await registry.lookupByName(name)) === null) {
         throw new OperationError("unknown-agent", `no agent is registered as ${name}`);
@@ -118,21 +126,25 @@ const explainAbsence = async ({ db, self, registry }: HistoryOptions, address: s
   }
 };
 
+/** Records of members whose conversation is not found under their address: the row was changed or taken away. */
+const refuseStrayHistory = (db: Database, conversationId: ConversationId): void => {
+  if (db.get("SELECT 1 FROM record WHERE conversation_id = ? LIMIT 1", conversationId) !== undefined) {
+    throw damaged("the conversation of these records is not under its address");
+  }
+};
+
 const readPage = async (options: HistoryOptions, snapshot: Snapshot): Promise<ReadConversationResult> => {
   const { db, continuations } = options;
-  const { conversationId, through } = snapshot;
+  const { conversationId, through, after } = snapshot;
   const { records, hasMore } = RecordRows.list(db, conversationId, {
-    after: snapshot.after,
-    through,
+    after,
+    through: through.height,
     countMax: Limits.historyPageRecordsMax,
     bytesMax: Limits.historyPageBytesMax,
   });
+  refuseGaps(db, snapshot, records, hasMore);
   const last = records.at(-1);
-  if (last === undefined) {
-    if (snapshot.after < through)
-      throw new OperationError("history-gap", "the retained ancestry is not gap-free");
-    return { kind: "page", records: [], continuation: null };
-  }
+  if (last === undefined) return { kind: "page", records: [], continuation: null };
   await verifyPage(options, conversationId, records);
   return {
     kind: "page",
@@ -141,6 +153,23 @@ const readPage = async (options: HistoryOptions, snapshot: Snapshot): Promise<Re
       ? continuations.mint({ conversationId, after: last.recordCore.action.height, through })
       : null,
   };
+};
+
+/** Nothing is ever taken out of a chain, so a place without a record is damage: missing, or filed under another place. */
+const refuseGaps = (
+  db: Database,
+  { after, through }: Snapshot,
+  records: ReadonlyArray<HistoryRecord>,
+  hasMore: boolean,
+): void => {
+  const next = records.find(({ recordCore }, i) => recordCore.action.height !== after + 1 + i);
+  const isShort = next === undefined && !hasMore && after + records.length !== through.height;
+  if (next === undefined && !isShort) return;
+  const missing = next === undefined ? through.recordHash : next.recordCore.action.previousRecordHash;
+  if (db.get("SELECT 1 FROM record WHERE record_hash = ?", missing) !== undefined) {
+    throw damaged("a record stands under another place than its own");
+  }
+  throw new OperationError("history-gap", "the retained ancestry is not gap-free");
 };
 
 /** The checks of start-up, on exactly the records that leave. One that fails them keeps the whole page. */
@@ -152,12 +181,7 @@ const verifyPage = async (
   const [first] = records;
   if (first === undefined) return;
   const conversation = ConversationRows.load(db, trust, conversationId);
-  if (conversation === null)
-    throw new OperationError("persistence-failed", "the conversation's row is missing");
-  const { members } = conversation;
-  if (members.membershipHash !== Membership.hashOf(members.membership)) {
-    throw new OperationError("persistence-failed", "the stored membership does not have its hash");
-  }
+  if (conversation === null) throw damaged("the conversation's row is missing");
   try {
     await verifyRecords(trust, headBefore(db, conversation, first), records, (author, postId) => {
       const row = db.get(
@@ -170,6 +194,6 @@ const verifyPage = async (
     });
   } catch (error) {
     if (!(error instanceof RecordError)) throw error;
-    throw new OperationError("persistence-failed", `a stored record does not verify: ${error.message}`);
+    throw damaged(`a record does not verify: ${error.message}`, error);
   }
 };

@@ -1,5 +1,5 @@
 // Registering this endpoint's agent: ids written down before the Registry is asked, so that a lost answer is asked for
-// again exactly; the card written down before anybody is told. Implements MGT-20 to MGT-27.
+// again exactly; the card written down before anybody is told. Implements MGT-20 to MGT-26.
 
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type { OperationId, PrincipalId, SigningKey } from "@social-harness/protocol/identity/Identifier";

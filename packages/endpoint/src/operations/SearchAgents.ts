@@ -1,4 +1,4 @@
-// search_agents: the Registry's lookups and lists, verified by its client, within one deadline. Implements MGT-30 to MGT-33.
+// search_agents: the Registry's lookups and lists, verified by its client, within one deadline. Implements MGT-30 and MGT-31.
 
 import * as Limits from "@social-harness/protocol/Limits";
 import type { RegistryClient } from "@social-harness/registry/client/RegistryClient";

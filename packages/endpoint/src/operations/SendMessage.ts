@@ -1,5 +1,5 @@
 // send_message: one post to one agent or one group, persisted before anything else happens and answered when it is
-// certified or after the wait. With an idempotency key, retries are the first call. Implements OPS-01 to OPS-16.
+// certified or after the wait. With an idempotency key, retries are the first call. Implements OPS-01 to OPS-33.
 
 import * as Address from "@social-harness/protocol/address/Address";
 import { hash } from "@social-harness/protocol/encoding/Hash";
@@ -27,6 +27,8 @@ export interface SendMessageOptions {
   readonly agent: ActiveAgent;
   readonly registry: RegistryClient;
   readonly random: (byteCount: number) => Uint8Array;
+  /** How long a call waits for the end of its post before it answers `pending`. */
+  readonly waitMs?: number;
 }
 
 interface Persisted {
@@ -45,7 +47,7 @@ export const sendMessage = (options: SendMessageOptions, input: SendInput): Prom
     const known =
       input.idempotencyKey === undefined ? null : findFirst(options.db, input.idempotencyKey, digest);
     const persisted = known ?? (await persist(options, input, destination, content, digest));
-    return settle(options.agent, persisted);
+    return settle(options, persisted);
   });
 
 const destinationOf = (to: string, self: AgentName): Destination => {
@@ -171,10 +173,10 @@ const cardsOf = (
 
 /** Waits for the end of a persisted post and answers. The caller's own cancellation changes nothing here. */
 const settle = async (
-  agent: ActiveAgent,
+  { agent, waitMs = Limits.sendWaitMs }: SendMessageOptions,
   { postId, operationId, outcome }: Persisted,
 ): Promise<SendResult> => {
-  const ended = outcome ?? (await agent.waitFor(postId, Limits.sendWaitMs));
+  const ended = outcome ?? (await agent.waitFor(postId, waitMs));
   switch (ended) {
     case null:
       return { status: "pending", postId, operationId };

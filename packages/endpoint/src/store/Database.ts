@@ -26,6 +26,8 @@ export interface Database {
   readonly run: (sql: string, ...values: ReadonlyArray<SQLInputValue>) => number;
   /** Runs `body` in one durable transaction; nested calls are savepoints of the outer one. */
   readonly transaction: <A>(body: () => A) => A;
+  /** False once SQLite has given up a transaction by itself: what follows would be written for good, piece by piece. */
+  readonly inTransaction: () => boolean;
   readonly close: () => void;
 }
 
@@ -42,7 +44,28 @@ const statementsOf = (sqlite: DatabaseSync) => {
   };
 };
 
-const migrate = (sqlite: DatabaseSync): void => {
+/** Primary result codes of SQLite that say what is wrong with the file itself. */
+const damaged: ReadonlySet<number> = new Set([/* CORRUPT */ 11, /* NOTADB */ 26]);
+
+const isSqliteError = (error: unknown): error is Error =>
+  error instanceof Error && "code" in error && error.code === "ERR_SQLITE_ERROR";
+
+const resultCodeOf = (error: Error): number =>
+  "errcode" in error && typeof error.errcode === "number" ? error.errcode & 0xff : 0;
+
+/** What an error of SQLite means to whoever opens or checks a store; any other error stays what it is. */
+export const explained = (error: unknown): unknown => {
+  if (!isSqliteError(error)) return error;
+  const [reason, advice] = damaged.has(resultCodeOf(error))
+    ? ([
+        "corrupt",
+        "the file is damaged; restore it from a backup, nothing has been changed or deleted",
+      ] as const)
+    : (["unavailable", "check the disk, the permissions and who else has it open"] as const);
+  return new StoreError(reason, `the store cannot be used (${error.message}): ${advice}`, { cause: error });
+};
+
+const versionOf = (sqlite: DatabaseSync): number => {
   const { user_version: version } = sqlite.prepare("PRAGMA user_version").get() as { user_version: number };
   if (version > migrations.length) {
     throw new StoreError(
@@ -50,6 +73,10 @@ const migrate = (sqlite: DatabaseSync): void => {
       `the store has schema ${version} and this program knows ${migrations.length}: start the newer program, the store is untouched`,
     );
   }
+  return version;
+};
+
+const migrate = (sqlite: DatabaseSync, version: number): void => {
   for (let next = version; next < migrations.length; next++) {
     sqlite.exec("BEGIN IMMEDIATE");
     try {
@@ -57,22 +84,35 @@ const migrate = (sqlite: DatabaseSync): void => {
       sqlite.exec(`PRAGMA user_version = ${next + 1}`);
       sqlite.exec("COMMIT");
     } catch (error) {
-      sqlite.exec("ROLLBACK");
+      if (sqlite.isTransaction) sqlite.exec("ROLLBACK");
       throw error;
     }
   }
 };
 
-/** Opens or creates the store. `busyMs`: how long to wait for a foreign lock before a write fails. */
+/** Looks before it touches: a store of a newer program is left as it is, down to its journal mode. */
+const prepareFile = (sqlite: DatabaseSync): void => {
+  const version = versionOf(sqlite);
+  sqlite.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
+  sqlite.exec("PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 1000;");
+  migrate(sqlite, version);
+};
+
+/**
+ * Opens or creates the store. `busyMs`: how long to wait for a foreign lock before a write fails. Throws `StoreError`.
+ */
 export const open = (path: string, busyMs = 5_000): Database => {
-  const sqlite = new DatabaseSync(path, { timeout: busyMs });
+  let sqlite: DatabaseSync;
   try {
-    sqlite.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
-    sqlite.exec("PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 1000;");
-    migrate(sqlite);
+    sqlite = new DatabaseSync(path, { timeout: busyMs });
+  } catch (error) {
+    throw explained(error);
+  }
+  try {
+    prepareFile(sqlite);
   } catch (error) {
     sqlite.close();
-    throw error;
+    throw explained(error);
   }
   const prepare = statementsOf(sqlite);
   let depth = 0;
@@ -104,17 +144,14 @@ export const open = (path: string, busyMs = 5_000): Database => {
         depth = level;
       }
     },
+    inTransaction: () => sqlite.isTransaction,
     close: () => sqlite.close(),
   };
 };
 
 /** Whether an error says that the store could not do its work, as opposed to a defect in the caller. */
 export const isStoreFailure = (error: unknown): boolean =>
-  error instanceof StoreError ||
-  (error instanceof Error && "code" in error && error.code === "ERR_SQLITE_ERROR" && !isConstraint(error));
-
-const sqliteConstraint = 19;
+  error instanceof StoreError || (isSqliteError(error) && resultCodeOf(error) !== sqliteConstraint);
 
 /** A broken constraint is a defect of the writer: the same input would break it again. */
-const isConstraint = (error: Error): boolean =>
-  "errcode" in error && typeof error.errcode === "number" && (error.errcode & 0xff) === sqliteConstraint;
+const sqliteConstraint = 19;

@@ -30,7 +30,7 @@ CREATE TABLE conversation (
   membership TEXT NOT NULL,
   head_height INTEGER,
   head_record_hash TEXT,
-  -- The fold's small durable state and the SHA-256 of that text.
+  -- The fold's small durable state, and a SHA-256 over it and all the other columns.
   state TEXT NOT NULL,
   state_digest BLOB NOT NULL,
   -- 1 while there is open work that must be taken up again at start-up.

@@ -1,5 +1,5 @@
 // Certified records as rows: canonical text in, the same record out. A row is believed only when its texts still have the
-// hashes they were stored under, so one changed byte never leaves as history. Implements HIS-67 and RUN-62.
+// hashes they were stored under, so one changed byte never leaves as history. Implements HIS-65.
 
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import * as Base64Url from "@social-harness/protocol/encoding/Base64Url";
@@ -22,8 +22,8 @@ const corrupt = (row: Row, what: string): never => {
 
 /** Decodes a row of `columns`. Throws `StoreError` with reason `corrupt` when any of its texts is not what was stored. */
 export const decode = (row: Row): HistoryRecord => {
-  const core = row["core"] as string;
-  const evidence = row["evidence"] as string;
+  const core = String(row["core"]);
+  const evidence = String(row["evidence"]);
   const recordHash = RecordHash.fromBytes(hashOfText("record", core));
   if (recordHash !== row["record_hash"]) return corrupt(row, "does not have the hash it was stored under");
   if (Base64Url.encode(hashOfText("evidence", evidence)) !== row["evidence_digest"]) {

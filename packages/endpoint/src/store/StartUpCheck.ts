@@ -1,13 +1,20 @@
 // What a store must show before an endpoint acts on it: every record still has the hash and the evidence digest it was
 // stored under, every chain is whole from GENESIS to its head, every state is what was written, and the signatures since
-// the last checkpoint verify. Refuses with a sentence; repairs and deletes nothing. Implements RUN-60 and RUN-61.
+// the last checkpoint verify. Refuses with a sentence; repairs and deletes nothing. Implements HIS-63 to HIS-65.
 
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import { RecordError } from "@social-harness/protocol/history/RecordError";
 import type { ChainHead, Trust } from "@social-harness/protocol/history/VerifyRecord";
 import type { ConversationId } from "@social-harness/protocol/identity/Identifier";
-import { type Conversation, load, stateOf } from "../conversations/ConversationRows.ts";
-import { type Database, type Row, StoreError } from "./Database.ts";
+import {
+  allIds,
+  checkCandidates,
+  type Conversation,
+  load,
+  rowOf,
+  stateOf,
+} from "../conversations/ConversationRows.ts";
+import { type Database, explained, type Row, StoreError } from "./Database.ts";
 import * as RecordRows from "./RecordRows.ts";
 import * as Settings from "./Settings.ts";
 import { verifyRecords } from "./VerifyRecords.ts";
@@ -19,55 +26,79 @@ const corrupt = (conversationId: string, what: string): StoreError =>
       "the file was changed outside this program; restore it from a backup, nothing has been changed or deleted",
   );
 
+const damagedStore = (what: string): StoreError =>
+  new StoreError(
+    "corrupt",
+    `the store is damaged (${what}): restore it from a backup, nothing has been changed or deleted`,
+  );
+
 /** Records of one conversation that are verified in one go: bounded memory, and enough for the thread pool. */
 const batchMax = 64;
 
 interface Walk {
   readonly conversationId: ConversationId;
   height: number;
+  sequence: number;
   recordHash: string | null;
   unverified: Array<HistoryRecord>;
   head: ChainHead | null;
 }
 
-/** Checks the whole store. Throws `StoreError` with reason `corrupt`; returns how many records it walked and verified. */
+/**
+ * Checks the whole store. Throws `StoreError`, with reason `corrupt` when anything is not as it was stored; returns how
+ * many records it walked and verified.
+ */
 export const check = async (
+  db: Database,
+  trust: Trust,
+): Promise<{ readonly records: number; readonly verified: number }> => {
+  try {
+    checkFile(db);
+    return await checkConversations(db, trust);
+  } catch (error) {
+    throw explained(error);
+  }
+};
+
+/** SQLite's own view of its pages, indexes and references: rows can only be believed where these are whole. */
+const checkFile = (db: Database): void => {
+  const problem = db.get("PRAGMA integrity_check(1)")?.["integrity_check"];
+  const stray = db.get("PRAGMA foreign_key_check");
+  if (problem === "ok" && stray === undefined) return;
+  throw damagedStore(
+    stray === undefined ? String(problem) : `a row of ${String(stray["table"])} refers to none`,
+  );
+};
+
+const checkConversations = async (
   db: Database,
   trust: Trust,
 ): Promise<{ readonly records: number; readonly verified: number }> => {
   const checkpoint = Settings.integer(db, "verified_sequence");
   let records = 0;
   let verified = 0;
-  let lastSequence = checkpoint;
-  const heads = new Map<string, Row>();
-  for (const row of db.all(
-    "SELECT conversation_id, head_height, head_record_hash, state, state_digest FROM conversation",
-  )) {
-    const state = stateOf(row);
-    if ((state.head?.recordHash ?? null) !== row["head_record_hash"]) {
-      throw corrupt(String(row["conversation_id"]), "does not end at the head that its state names");
-    }
-    heads.set(row["conversation_id"] as string, row);
-  }
-  for (const [conversationId, headRow] of heads) {
-    const walk = start(conversationId as ConversationId);
+  let lastSequence = 0;
+  for (const conversationId of allIds(db)) {
+    const state = stateOf(rowOf(db, conversationId) as Row);
+    checkCandidates(db, conversationId, state);
+    const walk = start(conversationId);
     for (const row of db.iterate(
       `SELECT ${RecordRows.columns} FROM record WHERE conversation_id = ? ORDER BY height`,
       conversationId,
     )) {
       const record = RecordRows.decode(row);
-      follow(walk, record);
+      follow(walk, record, Number(row["sequence"]));
       records++;
-      const sequence = Number(row["sequence"]);
-      lastSequence = Math.max(lastSequence, sequence);
-      if (sequence > checkpoint) walk.unverified.push(record);
+      if (walk.sequence > checkpoint) walk.unverified.push(record);
       if (walk.unverified.length >= batchMax) verified += await verify(db, trust, walk);
     }
     verified += await verify(db, trust, walk);
-    if (walk.recordHash !== headRow["head_record_hash"]) {
+    lastSequence = Math.max(lastSequence, walk.sequence);
+    if (walk.recordHash !== (state.head?.recordHash ?? null)) {
       throw corrupt(conversationId, "does not end at the head that its state names");
     }
   }
+  if (checkpoint > lastSequence) throw damagedStore("it holds less than what was verified of it");
   if (lastSequence > checkpoint) db.transaction(() => Settings.put(db, "verified_sequence", lastSequence));
   return { records, verified };
 };
@@ -75,13 +106,15 @@ export const check = async (
 const start = (conversationId: ConversationId): Walk => ({
   conversationId,
   height: -1,
+  sequence: 0,
   recordHash: null,
   unverified: [],
   head: null,
 });
 
-const follow = (walk: Walk, record: HistoryRecord): void => {
+const follow = (walk: Walk, record: HistoryRecord, sequence: number): void => {
   const { action } = record.recordCore;
+  if (sequence <= walk.sequence) throw corrupt(walk.conversationId, "was not committed in its own order");
   if (action.height !== walk.height + 1 || action.previousRecordHash !== walk.recordHash) {
     throw corrupt(
       walk.conversationId,
@@ -89,6 +122,7 @@ const follow = (walk: Walk, record: HistoryRecord): void => {
     );
   }
   walk.height = action.height;
+  walk.sequence = sequence;
   walk.recordHash = record.recordHash;
 };
 

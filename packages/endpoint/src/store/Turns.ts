@@ -1,8 +1,8 @@
 // The single writer. Inputs queue up and are worked through in order, many to one transaction, so that all of them share
 // one fsync; nothing that a turn promises leaves before its commit. Knows no table and no input.
-// Implements RUN-63 and HIS-33.
+// Implements HIS-20, HIS-22 and HIS-34.
 
-import type { Database } from "./Database.ts";
+import { type Database, StoreError } from "./Database.ts";
 
 /**
  * Where a piece of work runs: inside the transaction, with the turn's working state. The state is an immutable value that
@@ -90,6 +90,9 @@ export const create = <State>(
     try {
       return db.transaction(() => {
         const settled = entries.map((entry) => runEntry(entry, turn));
+        // A full disk makes SQLite give up the whole transaction: without this, the flush would be written on its own.
+        if (!db.inTransaction())
+          throw new StoreError("unavailable", "the store gave up the running transaction");
         participant.flush(turn);
         return settled;
       });

@@ -1,5 +1,5 @@
 // Verified cards of other agents, kept for ever because cards are immutable. A card gets in only after it verified under
-// the pinned Registry key. Implements IDN-15.
+// the pinned Registry key.
 
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";

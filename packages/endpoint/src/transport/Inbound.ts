@@ -1,6 +1,6 @@
 // One delivery from the Router, taken in inside a turn: the lane's continuity, the sender's card and signature, the sealed
 // packets, and the conversations that they speak about. Whatever is not believed is dropped with a note; only the store
-// itself can make a delivery fail. Implements HIS-35 to HIS-39.
+// itself can make a delivery fail. Implements HIS-35, HIS-49 and HIS-50.
 
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import * as Closed from "@social-harness/protocol/encoding/Closed";

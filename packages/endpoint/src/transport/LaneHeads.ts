@@ -1,5 +1,5 @@
 // The Router's word about order, kept and compared: each lane's signed heads, whether they continue one another, and
-// whether other members were shown the same. Implements RTR-50 to RTR-53 at the endpoint.
+// whether other members were shown the same. Implements HIS-51.
 
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import {

@@ -1,5 +1,5 @@
 // Finished envelopes on their way to the Router: packed and sealed inside the turn that causes them, sent in order after
-// its commit, forgotten when the Router accepted them. Sends the same bytes again until then. Implements RTR-54 and HIS-34.
+// its commit, forgotten when the Router accepted them. Sends the same bytes again until then. Implements HIS-14 and OPS-04.
 
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import type * as AgentCard from "@social-harness/protocol/identity/AgentCard";

@@ -1,6 +1,6 @@
 // The endpoint's side of its Router connection: every delivery becomes one piece of work in a turn, its cursor is
 // acknowledged after the commit, and voting waits until the mailbox is folded to the tail that the Router named.
-// A delivery that the store could not take comes again on the next connection. Implements HIS-29, HIS-33 and RUN-64.
+// A delivery that the store could not take comes again on the next connection. Implements HIS-36, HIS-48 and RUN-63.
 
 import type { AgentId, RouterInstanceId } from "@social-harness/protocol/identity/Identifier";
 import type { Logger } from "@social-harness/router/Logger";

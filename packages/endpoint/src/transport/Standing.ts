@@ -1,6 +1,6 @@
 // Whether this endpoint may sign at all. A store that remembers less than the Router does, another Router's log, or a
 // Router that took back what it signed: until rounds exist each of these stops every signature and leaves reading as it
-// is. Implements RUN-65 and HIS-49.
+// is. Implements HIS-51.
 
 import type { RouterInstanceId } from "@social-harness/protocol/identity/Identifier";
 import type { ReadyState } from "@social-harness/router/client/RouterClient";
