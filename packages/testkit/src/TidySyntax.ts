@@ -8,6 +8,8 @@ export interface Import {
   readonly specifier: string;
   /** Imported names; empty for a namespace, a side effect, a dynamic import or a URL. */
   readonly names: ReadonlyArray<string>;
+  /** Started from its source as a process or a worker of its own, through `new URL(..., import.meta.url)`. */
+  readonly started: boolean;
   readonly line: number;
 }
 
@@ -105,7 +107,8 @@ class Walk {
       case "ImportExpression":
       case "TSImportType": {
         const specifier = textOf(node["source"] ?? node["argument"]);
-        if (specifier !== null) this.imports.push({ specifier, names: importedNames(node), line });
+        if (specifier !== null)
+          this.imports.push({ specifier, names: importedNames(node), started: false, line });
         return;
       }
       case "MemberExpression": {
@@ -135,10 +138,9 @@ class Walk {
     const name = dotted(node["callee"]);
     const args = nodes(node["arguments"]);
     if (name !== null && args.length === 0) this.uses.push({ name: `new ${name}()`, line, argument: null });
-    // A worker or a child that is started from its source is imported as much as any other file.
     const specifier = textOf(args[0]);
     if (name === "URL" && specifier?.endsWith(".ts") === true && dotted(args[1]) === "import.meta.url") {
-      this.imports.push({ specifier, names: [], line });
+      this.imports.push({ specifier, names: [], started: true, line });
     }
   }
 

@@ -61,7 +61,7 @@ const examples: Readonly<Record<string, Example>> = {
     sound: {
       "packages/log/src/A.ts": 'import "./B.ts";\nimport "./C.ts";\n',
       "packages/log/src/B.ts": 'import "./C.ts";\n',
-      "packages/log/src/C.ts": "export const c = 1;\n",
+      "packages/log/src/C.ts": 'new URL("./A.ts", import.meta.url);\n',
     },
   },
   "dead files": {
