@@ -13,6 +13,8 @@ export interface Output {
   readonly say: (line?: string) => void;
   /** The command's result: the object with --json, else the lines. */
   readonly result: (value: object, lines?: string) => void;
+  /** A remark beside the result, on stderr, so that the result alone can be piped; silent with --json. */
+  readonly remark: (line: string) => void;
   /** Runs `work`; when it takes over a second, people see what is going on. */
   readonly during: <A>(what: string, work: Promise<A>) => Promise<A>;
   readonly style: (style: Style, text: string) => string;
@@ -52,6 +54,9 @@ export const create = (json: boolean): Output => ({
   result: (value, lines) => {
     if (json) process.stdout.write(`${JSON.stringify(value)}\n`);
     else if (lines !== undefined && lines !== "") process.stdout.write(`${lines}\n`);
+  },
+  remark: (line) => {
+    if (!json) process.stderr.write(`${styleText("dim", line, { stream: process.stderr })}\n`);
   },
   during: async (what, work) => {
     if (json) return work;

@@ -35,10 +35,8 @@ export const networkInviteCreate = (parent: Command): void => {
       const description = network();
       const { inviteId, credential } = await invites.create(options.uses);
       const invite = Invite.encode({ ...description, admission: credential });
-      output.result(
-        { invite },
-        `${invite}\n${output.style("dim", `revoke it with: network invite revoke ${inviteId}`)}`,
-      );
+      output.result({ invite }, invite);
+      output.remark(`revoke it with: network invite revoke ${inviteId}`);
     }),
   );
 };
