@@ -55,6 +55,8 @@ export interface Incoming {
   readonly acknowledge: (cursor: number) => void;
   /** Writes an acknowledgment that still waits for its turn. */
   readonly flush: () => void;
+  /** Ends the connection: something that was handed over could not be kept after all. */
+  readonly refuse: () => void;
 }
 
 export interface IncomingOptions {
@@ -198,5 +200,6 @@ export const makeIncoming = (options: IncomingOptions): Incoming => {
       setImmediate(flush);
     },
     flush,
+    refuse: () => fail("delivery-failed"),
   };
 };

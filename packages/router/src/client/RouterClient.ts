@@ -41,6 +41,8 @@ export interface RouterClient {
   readonly send: (envelopeText: string, messageId: MessageId) => Promise<SendOutcome>;
   /** Everything up to this cursor is on the agent's own disk: the Router may forget it. */
   readonly ack: (cursor: number) => void;
+  /** A delivery that was handed over could not be kept: it, and what followed, comes again on the next connection. */
+  readonly refuse: () => void;
   /** Whether a connection is up and ready. */
   readonly connected: boolean;
   readonly close: () => Promise<void>;
@@ -93,6 +95,7 @@ export const createRouterClient = (options: RouterClientOptions): RouterClient =
     },
     send: outgoing.send,
     ack: incoming.acknowledge,
+    refuse: incoming.refuse,
     get connected() {
       return session?.ready ?? false;
     },
