@@ -2,7 +2,7 @@
 // registration allows, and serves it over MCP. Everything below receives what it needs from here.
 
 import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
-import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
+import type * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { makeRegistryClient } from "@social-harness/registry/client/RegistryClient";
 import type { Logger } from "@social-harness/router/Logger";
@@ -45,6 +45,8 @@ const version = "0.1.0";
 export interface Health {
   readonly registered: boolean;
   readonly routerConnected: boolean;
+  /** Places in a lane for which the Router signed two orders; the proofs are kept. */
+  readonly routerEquivocations: number;
   /** Why nothing is signed, or null. */
   readonly held: { readonly reason: HeldReason; readonly explanation: string } | null;
   readonly pendingItems: number;
@@ -77,16 +79,23 @@ const createSignal = () => {
  */
 export const startEndpoint = async (options: EndpointOptions): Promise<Endpoint> => {
   const lock = Lock.acquire(options.stateFolder);
+  const opened: Array<() => void | Promise<void>> = [];
   try {
     EndpointFile.remove(options.stateFolder);
-    return await startLocked(options, lock);
+    return await startLocked(options, lock, opened);
   } catch (error) {
+    for (const close of opened.reverse()) await close();
     lock.release();
     throw error;
   }
 };
 
-const startLocked = async (options: EndpointOptions, lock: Lock.Lock): Promise<Endpoint> => {
+/** `opened` takes what must be closed again, the last first, when a later step fails. */
+const startLocked = async (
+  options: EndpointOptions,
+  lock: Lock.Lock,
+  opened: Array<() => void | Promise<void>>,
+): Promise<Endpoint> => {
   const { stateFolder, configuration, logger, clock, random } = options;
   const identity = Identity.load(stateFolder);
   if (identity === null) {
@@ -97,19 +106,16 @@ const startLocked = async (options: EndpointOptions, lock: Lock.Lock): Promise<E
   }
   OwnerToken.ensure(stateFolder, random);
   const db = Database.open(stateFolder.database);
+  opened.push(db.close);
   const trust: Trust = { verifier: Ed25519.verifier, registryKey: configuration.registryKey };
-  try {
-    db.transaction(() => Inbox.prepare(db, random));
-    const checked = await check(db, trust);
-    logger("info", "store checked", checked);
-  } catch (error) {
-    db.close();
-    throw error;
-  }
+  const checked = await check(db, trust);
+  logger("info", "store checked", checked);
+  db.transaction(() => Inbox.prepare(db, random));
   const registry = makeRegistryClient({
     url: configuration.registryUrl,
     registryKey: configuration.registryKey,
   });
+  opened.push(registry.close);
   const pending = createSignal();
   const catalog = createSignal();
   const continuations = createContinuations<Snapshot>(random, clock);
@@ -131,6 +137,7 @@ const startLocked = async (options: EndpointOptions, lock: Lock.Lock): Promise<E
       logger,
       onAdmitted: pending.emit,
     });
+    opened.push(agent.close);
     catalog.emit();
   };
 
@@ -143,7 +150,10 @@ const startLocked = async (options: EndpointOptions, lock: Lock.Lock): Promise<E
 
   const registerOnce = async (input: RegisterInput): Promise<RegisterResult> => {
     const card = boundCard(db, identity);
-    if (card !== null) return { kind: "registered", agentCard: card };
+    if (card !== null) {
+      if (agent === null) await activate(card);
+      return { kind: "registered", agentCard: card };
+    }
     const result = await register(
       { db, identity, registry, registryKey: configuration.registryKey, admission: configuration.admission },
       input,
@@ -215,6 +225,7 @@ const startLocked = async (options: EndpointOptions, lock: Lock.Lock): Promise<E
       return {
         registered: agent !== null,
         routerConnected: agent?.link.connected() ?? false,
+        routerEquivocations: Number(db.get("SELECT count(*) AS proofs FROM equivocation")?.["proofs"]),
         held: held === null ? null : { reason: held, explanation: explain(held) },
         pendingItems: Inbox.unreadCount(db),
         outboxEnvelopes: Number(db.get("SELECT count(*) AS waiting FROM outbox")?.["waiting"]),
@@ -222,10 +233,12 @@ const startLocked = async (options: EndpointOptions, lock: Lock.Lock): Promise<E
     },
     close: async () => {
       EndpointFile.remove(stateFolder);
+      // Whoever waits is answered first: calls to the Registry fail now, sends are pending.
+      agent?.endWaits();
+      registry.close();
       await mcp.close();
       await registering;
       await agent?.close();
-      registry.close();
       db.close();
       lock.release();
     },

@@ -5,6 +5,7 @@ import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
 import type * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type { AgentId, MessageId, PostId, SigningKey } from "@social-harness/protocol/identity/Identifier";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
+import { intentLifetimeMs } from "@social-harness/protocol/Limits";
 import { type RegistryClient } from "@social-harness/registry/client/RegistryClient";
 import { RegistryError } from "@social-harness/registry/client/RegistryError";
 import { createRouterClient, type RouterClient } from "@social-harness/router/client/RouterClient";
@@ -19,12 +20,13 @@ import { createInbound } from "../transport/Inbound.ts";
 import { createOutboxSender, enqueue, forget } from "../transport/Outbox.ts";
 import { createRouterLink, type RouterLink } from "../transport/RouterLink.ts";
 import { admitCommitted, type Admitted } from "./Admission.ts";
-import { activeIds, type Conversation } from "./ConversationRows.ts";
+import { type Conversation, idsWithIntentsSince } from "./ConversationRows.ts";
 import {
   type Conversations,
   createConversations,
   emptyWork,
   type EndedIntent,
+  type Turn,
   type Work,
 } from "./Conversations.ts";
 import { createTimers } from "./Timers.ts";
@@ -52,6 +54,8 @@ export interface ActiveAgent {
   readonly link: RouterLink;
   /** Resolves with how a post ended, or null when `waitMs` pass first. */
   readonly waitFor: (postId: PostId, waitMs: number) => Promise<EndedIntent["outcome"] | null>;
+  /** Answers everybody who waits, now and from now on, as if their time were over. */
+  readonly endWaits: () => void;
   readonly close: () => Promise<void>;
 }
 
@@ -61,11 +65,15 @@ const forgetAfterMs = 250;
 const sweepMs = 3_600_000;
 const lookupRetryMs = 5_000;
 
+/** Called once with how a post ended, or with null when it has not in time. */
+type Waiter = (outcome: EndedIntent["outcome"] | null) => void;
+
 export const startActiveAgent = async (options: ActiveAgentOptions): Promise<ActiveAgent> => {
   const { db, card, signer, trust, clock, random, logger } = options;
   const timers = createTimers(clock);
   const awaitedCopies = new Set<MessageId>();
-  const waiters = new Map<PostId, Set<(outcome: EndedIntent["outcome"]) => void>>();
+  const waiters = new Map<PostId, Set<Waiter>>();
+  let closing = false;
   const packing = { card, signer, sealer: createSealer({ random, clock }), random };
   let client: RouterClient | null = null;
   let admitted: Admitted = { raised: false, hasMore: true };
@@ -82,15 +90,16 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
   const turns: Turns.Turns<Work> = Turns.create<Work>(db, clock, {
     initial: emptyWork,
     flush: (turn) => {
-      forget(db, sender.takeAccepted());
+      forget(db, sender.accepted());
       conversations.flush(turn);
       const conversationOf = (id: Conversation["members"]["conversationId"]): Conversation => {
         const conversation = conversations.get(turn, id);
         if (conversation === null) throw new Error("a send of a conversation that does not exist");
         return conversation;
       };
-      for (const messageId of enqueue(db, turn.state.sends, conversationOf, packing))
-        awaitedCopies.add(messageId);
+      // Only an endpoint that may sign says anything; what it would have said, it says again once it is connected.
+      const sends = link.mayEnqueue() ? turn.state.sends : [];
+      for (const messageId of enqueue(db, sends, conversationOf, packing)) awaitedCopies.add(messageId);
       admittedInTurn = admitCommitted(turn, { self: card.agentId, random, logger, more: admitted.hasMore });
       const sequence = db.get("SELECT max(sequence) AS last FROM record")?.["last"];
       if (
@@ -101,37 +110,38 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
       }
     },
     committed: ({ state }) => {
+      sender.forgotten();
       admitted = admittedInTurn;
       conversations.publish(state);
       for (const { postId, outcome } of state.ended) {
-        for (const resolve of waiters.get(postId) ?? []) resolve(outcome);
-        waiters.delete(postId);
+        for (const ended of waiters.get(postId) ?? []) ended(outcome);
       }
       if (admitted.raised) options.onAdmitted();
       if (admitted.hasMore) void turns.run(() => undefined).catch(() => undefined);
-      if (client?.connected === true && link.held() === null) sender.pump();
+      sender.pump();
       timers.wakeAt(conversations.nextWake(), fireTimers);
     },
   });
 
+  /** Without a connection there is nothing that time could bring about; the next one takes the timers up again. */
   const fireTimers = (): void => {
+    if (!link.mayEnqueue()) return;
     void turns
-      .run((turn) => {
-        for (const conversationId of conversations.due(turn.now))
-          conversations.feed(turn, conversationId, { kind: "tick" });
-      })
+      .run((turn) => conversations.feedEach(turn, conversations.due(turn.now), { kind: "tick" }))
       .catch((error: unknown) => {
         logger("error", "the store refused a timer; it is tried again", { error: String(error) });
         timers.wakeAt(clock() + lookupRetryMs, fireTimers);
       });
   };
 
-  const sender = createOutboxSender(
+  const sender = createOutboxSender({
     db,
-    { send: (text, messageId) => (client as RouterClient).send(text, messageId) },
     logger,
-    () => timers.once("forget", forgetAfterMs, () => void turns.run(() => undefined).catch(() => undefined)),
-  );
+    send: (text, messageId) => (client as RouterClient).send(text, messageId),
+    maySend: () => link.mayEnqueue(),
+    onAccepted: () =>
+      timers.once("forget", forgetAfterMs, () => void turns.run(() => undefined).catch(() => undefined)),
+  });
 
   const inbound = createInbound({
     card,
@@ -167,10 +177,10 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
     inbound,
     logger,
     acknowledge: (cursor) => client?.ack(cursor),
+    refuse: () => client?.refuse(),
     onUnknownSender: lookUpSender,
     isUnawaited: ({ envelope }) =>
       envelope.senderAgentId === card.agentId && !awaitedCopies.delete(envelope.messageId),
-    onOpen: () => sender.pump(),
   });
 
   client = createRouterClient({
@@ -187,24 +197,29 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
     onDisconnected: link.onDisconnected,
   });
 
+  /** Expiry needs no connection: only intents that nobody has seen end by it. */
+  const expire = (turn: Turn): void =>
+    conversations.feedEach(turn, idsWithIntentsSince(turn.db, turn.now - intentLifetimeMs), { kind: "tick" });
+
   await turns.run((turn) => {
     Cards.keep(turn.db, card);
-    for (const conversationId of activeIds(turn.db))
-      conversations.feed(turn, conversationId, { kind: "resumed" });
+    expire(turn);
+    conversations.feedEach(turn, conversations.active(turn), { kind: "resumed" });
   });
   for (const row of db.all("SELECT DISTINCT sender_agent_id FROM held_envelope")) {
     lookUpSender(row["sender_agent_id"] as AgentId);
   }
   timers.every(sweepMs, () => {
     void turns
-      .run((turn) => {
-        for (const conversationId of activeIds(turn.db))
-          conversations.feed(turn, conversationId, { kind: "tick" });
-      })
+      .run(expire)
       .catch((error: unknown) => logger("error", "the store refused a sweep", { error: String(error) }));
   });
   client.start();
   const running = client;
+  const endWaits = (): void => {
+    closing = true;
+    for (const resolvers of waiters.values()) for (const ended of resolvers) ended(null);
+  };
 
   return {
     card,
@@ -213,23 +228,24 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
     link,
     waitFor: (postId, waitMs) =>
       new Promise((resolve) => {
+        if (closing) return resolve(null);
         const resolvers = waiters.get(postId) ?? new Set();
-        const stop = timers.after(waitMs, () => {
+        const stop = timers.after(waitMs, () => ended(null));
+        const ended: Waiter = (outcome) => {
+          stop();
           resolvers.delete(ended);
           if (resolvers.size === 0) waiters.delete(postId);
-          resolve(null);
-        });
-        const ended = (outcome: EndedIntent["outcome"]): void => {
-          stop();
           resolve(outcome);
         };
         waiters.set(postId, resolvers.add(ended));
       }),
+    endWaits,
     close: async () => {
+      endWaits();
       await running.close();
       timers.close();
       await turns.close();
-      db.transaction(() => forget(db, sender.takeAccepted()));
+      db.transaction(() => forget(db, sender.accepted()));
     },
   };
 };

@@ -125,6 +125,12 @@ export const activeIds = (db: Database): ReadonlyArray<ConversationId> =>
     .all("SELECT conversation_id FROM conversation WHERE active = 1")
     .map((row) => row["conversation_id"] as ConversationId);
 
+/** Conversations with an own intent that was persisted at `createdAt` or before and has not ended. */
+export const idsWithIntentsSince = (db: Database, createdAt: number): ReadonlyArray<ConversationId> =>
+  db
+    .all("SELECT DISTINCT conversation_id FROM intent WHERE outcome IS NULL AND created_at <= ?", createdAt)
+    .map((row) => row["conversation_id"] as ConversationId);
+
 export const allIds = (db: Database): ReadonlyArray<ConversationId> =>
   db.all("SELECT conversation_id FROM conversation").map((row) => row["conversation_id"] as ConversationId);
 

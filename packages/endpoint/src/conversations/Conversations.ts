@@ -18,10 +18,10 @@ import type {
 } from "@social-harness/protocol/identity/Identifier";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
 import type { Logger } from "@social-harness/router/Logger";
-import type { Database } from "../store/Database.ts";
+import { type Database, isStoreFailure } from "../store/Database.ts";
 import * as RecordRows from "../store/RecordRows.ts";
 import type * as Turns from "../store/Turns.ts";
-import { type Conversation, create, load, readsOf, save } from "./ConversationRows.ts";
+import { activeIds, type Conversation, create, load, readsOf, save } from "./ConversationRows.ts";
 
 /** Packets that a turn sends: in the conversation's lane, or to one member. */
 export interface Send {
@@ -66,6 +66,10 @@ export interface Conversations {
   readonly create: (turn: Turn, members: Membership.Members) => Conversation;
   /** Runs one event through the fold of a conversation that exists. */
   readonly feed: (turn: Turn, conversationId: ConversationId, event: Event) => void;
+  /** Runs one event through each of them alone: a defect in one stops none of the others. Throws for the store only. */
+  readonly feedEach: (turn: Turn, conversationIds: ReadonlyArray<ConversationId>, event: Event) => void;
+  /** Conversations with open work, those included that this turn has given some. */
+  readonly active: (turn: Turn) => ReadonlyArray<ConversationId>;
   /** Writes the changed states; call once before the commit. */
   readonly flush: (turn: Turn) => void;
   /** Makes the committed states the current ones. */
@@ -74,6 +78,9 @@ export interface Conversations {
   readonly nextWake: () => number | null;
   readonly due: (now: number) => ReadonlyArray<ConversationId>;
 }
+
+/** A conversation whose timer met a defect is left alone for this long. */
+const defectPauseMs = 60_000;
 
 /** Loaded conversations without a timer that are kept at hand; the others are read again when needed. */
 const idleKeptMax = 512;
@@ -96,6 +103,31 @@ export const createConversations = (options: ConversationsOptions): Conversation
     turn.state = { ...turn.state, ...more, changed };
   };
 
+  const feed = (turn: Turn, conversationId: ConversationId, event: Event): void => {
+    const conversation = get(turn, conversationId);
+    if (conversation === null) throw new Error("an event for a conversation that does not exist");
+    const { state, commands } = transition(conversation.state, event, {
+      now: turn.now,
+      self,
+      members: conversation.members,
+      signer,
+      trust,
+      ...options.connection(),
+      reads: readsOf(turn.db, conversationId),
+    });
+    const sends = [...turn.state.sends];
+    const ended = [...turn.state.ended];
+    let { commits } = turn.state;
+    for (const command of commands) {
+      apply(turn.db, conversationId, self, command, logger);
+      if (command.kind === "multicast") sends.push({ conversationId, to: "lane", packet: command.packet });
+      if (command.kind === "unicast") sends.push({ conversationId, to: command.to, packet: command.packet });
+      if (command.kind === "intent-ended") ended.push(command);
+      if (command.kind === "commit") commits++;
+    }
+    change(turn, { ...conversation, state }, { sends, ended, commits });
+  };
+
   return {
     get,
     create: (turn, members) => {
@@ -103,31 +135,25 @@ export const createConversations = (options: ConversationsOptions): Conversation
       change(turn, conversation);
       return conversation;
     },
-    feed: (turn, conversationId, event) => {
-      const conversation = get(turn, conversationId);
-      if (conversation === null) throw new Error("an event for a conversation that does not exist");
-      const { state, commands } = transition(conversation.state, event, {
-        now: turn.now,
-        self,
-        members: conversation.members,
-        signer,
-        trust,
-        ...options.connection(),
-        reads: readsOf(turn.db, conversationId),
-      });
-      const sends = [...turn.state.sends];
-      const ended = [...turn.state.ended];
-      let { commits } = turn.state;
-      for (const command of commands) {
-        apply(turn.db, conversationId, self, command, logger);
-        if (command.kind === "multicast") sends.push({ conversationId, to: "lane", packet: command.packet });
-        if (command.kind === "unicast")
-          sends.push({ conversationId, to: command.to, packet: command.packet });
-        if (command.kind === "intent-ended") ended.push(command);
-        if (command.kind === "commit") commits++;
+    feed,
+    feedEach: (turn, conversationIds, event) => {
+      for (const conversationId of conversationIds) {
+        const before = turn.state;
+        try {
+          turn.db.transaction(() => feed(turn, conversationId, event));
+        } catch (error) {
+          turn.state = before;
+          if (isStoreFailure(error)) throw error;
+          wakes.set(conversationId, turn.now + defectPauseMs);
+          logger("error", "a conversation met a defect and is passed over", {
+            conversation: conversationId,
+            event: event.kind,
+            error: String(error),
+          });
+        }
       }
-      change(turn, { ...conversation, state }, { sends, ended, commits });
     },
+    active: (turn) => [...new Set([...activeIds(turn.db), ...turn.state.changed.keys()])],
     flush: (turn) => {
       for (const conversation of turn.state.changed.values()) save(turn.db, conversation);
     },

@@ -17,6 +17,7 @@ const delayMsMax = 2_147_483_647;
 export const createTimers = (clock: () => number): Timers => {
   const running = new Set<NodeJS.Timeout>();
   const named = new Set<string>();
+  let closed = false;
   let wake: NodeJS.Timeout | undefined;
 
   const set = (delayMs: number, fire: () => void): NodeJS.Timeout => {
@@ -24,7 +25,8 @@ export const createTimers = (clock: () => number): Timers => {
       running.delete(timer);
       fire();
     }, delayMs);
-    running.add(timer);
+    if (closed) clearTimeout(timer);
+    else running.add(timer);
     return timer;
   };
   const stop = (timer: NodeJS.Timeout | undefined): void => {
@@ -59,6 +61,7 @@ export const createTimers = (clock: () => number): Timers => {
       again();
     },
     close: () => {
+      closed = true;
       for (const timer of running) clearTimeout(timer);
       running.clear();
     },

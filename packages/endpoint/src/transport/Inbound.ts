@@ -70,12 +70,26 @@ interface Opened {
   readonly packets: ReadonlyArray<Packet.Packet>;
 }
 
+/**
+ * Questions of one envelope that are answered. An honest one holds two about its conversation; each answer may be as large
+ * as an envelope, so a small one must not draw thousands of them.
+ */
+const questionsPerEnvelopeMax = 4;
+
+const isQuestion = ({ kind }: Packet.Packet): boolean =>
+  kind === "catch_up_request" || kind === "record_request";
+
 export const createInbound = (options: InboundOptions): Inbound => {
   const { card, trust, routerKey, opener, conversations, logger } = options;
   const ownCard = AgentCard.encode(card);
 
   const note = (message: string, sender: AgentId): void =>
     logger("warn", "inbound envelope passed over", { note: message, sender });
+
+  /** Packets that came to nothing: one line an envelope, however many it holds. */
+  const noteSome = (message: string, count: number, sender: AgentId): void => {
+    if (count > 0) logger("warn", "inbound packets passed over", { note: message, packets: count, sender });
+  };
 
   /** Opens an envelope and decodes what it holds; null, with a note, when there is nothing to believe in it. */
   const open = (envelope: Envelope.Envelope, lane: Opaque32, sequence: number): Opened | null => {
@@ -86,8 +100,10 @@ export const createInbound = (options: InboundOptions): Inbound => {
     }
     try {
       const plaintext = decodePlaintext(sealed);
-      const packets = plaintext.packets.flatMap((json) => decodePacket(json, envelope.senderAgentId));
-      return { envelope, lane, sequence, plaintext, packets };
+      const packets = plaintext.packets.flatMap(decodePacket);
+      const refused = plaintext.packets.length - packets.length;
+      noteSome("no known closed shape", refused, envelope.senderAgentId);
+      return { envelope, lane, sequence, plaintext, packets: bounded(packets, envelope.senderAgentId) };
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
       note(`its plaintext is refused: ${error.message}`, envelope.senderAgentId);
@@ -95,20 +111,24 @@ export const createInbound = (options: InboundOptions): Inbound => {
     }
   };
 
-  const decodePacket = (json: CanonicalJson.Json, sender: AgentId): ReadonlyArray<Packet.Packet> => {
+  const decodePacket = (json: CanonicalJson.Json): ReadonlyArray<Packet.Packet> => {
     try {
       return [Packet.decode(json)];
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
-      note("a packet is refused: it has no known closed shape", sender);
       return [];
     }
   };
 
-  /** The sender's card: known, or inside a membership that the envelope itself brings and that verifies. */
-  const cardOf = (turn: Turn, { envelope, packets }: Opened): AgentCard.AgentCard | null => {
-    const known = Cards.byId(turn.db, envelope.senderAgentId);
-    if (known !== null) return known;
+  const bounded = (packets: ReadonlyArray<Packet.Packet>, sender: AgentId): ReadonlyArray<Packet.Packet> => {
+    let questions = 0;
+    const kept = packets.filter((packet) => !isQuestion(packet) || ++questions <= questionsPerEnvelopeMax);
+    noteSome("more questions than one envelope may ask", packets.length - kept.length, sender);
+    return kept;
+  };
+
+  /** The sender's card inside a membership that the envelope itself brings and that verifies. */
+  const enclosedCard = ({ envelope, packets }: Opened): AgentCard.AgentCard | null => {
     for (const packet of packets) {
       const members = packet.kind === "proposal_packet" ? enclosedMembers(packet) : null;
       const enclosed = members?.cardOf(envelope.senderAgentId);
@@ -146,34 +166,34 @@ export const createInbound = (options: InboundOptions): Inbound => {
     return named;
   };
 
-  /** Feeds one packet. A defect costs this packet alone: the mailbox and the other conversations go on. */
-  const feed = (turn: Turn, packet: Packet.Packet, opened: Opened): void => {
+  /**
+   * Feeds one packet; false when it names a conversation that this agent is not in. A defect costs this packet alone: the
+   * mailbox and the other conversations go on.
+   */
+  const feed = (turn: Turn, packet: Packet.Packet, opened: Opened): boolean => {
     const before = turn.state;
     try {
-      turn.db.transaction(() => {
+      return turn.db.transaction(() => {
         const conversationId = conversationOf(turn, packet, opened.lane);
         const conversation = conversationId === null ? null : conversations.get(turn, conversationId);
-        if (conversationId === null || conversation === null) {
-          return note(
-            "a packet names a conversation that this agent is not in",
-            opened.envelope.senderAgentId,
-          );
-        }
+        if (conversationId === null || conversation === null) return false;
         conversations.feed(turn, conversationId, {
           kind: "packet",
           from: opened.envelope.senderAgentId,
           laneSequence: conversation.lane === opened.lane ? opened.sequence : null,
           packet,
         });
+        return true;
       });
     } catch (error) {
       turn.state = before;
       if (isStoreFailure(error)) throw error;
       logger("error", "a packet met a defect and was dropped", { packet: packet.kind, error: String(error) });
+      return true;
     }
   };
 
-  const takeOpened = (turn: Turn, opened: Opened, sender: AgentCard.AgentCard): void => {
+  const takeOpened = (turn: Turn, opened: Opened, sender: AgentCard.AgentCard, isNew: boolean): void => {
     const { envelope, plaintext } = opened;
     if (AgentCard.digestOf(sender) !== envelope.senderCardDigest) {
       return note("it names another card of its sender", envelope.senderAgentId);
@@ -181,13 +201,32 @@ export const createInbound = (options: InboundOptions): Inbound => {
     if (!Envelope.verify(trust.verifier, sender.signingKey, envelope)) {
       return note("its signature does not verify", envelope.senderAgentId);
     }
-    Cards.keep(turn.db, sender);
+    if (isNew) {
+      Cards.keep(turn.db, sender);
+      releaseHeld(turn, sender.agentId);
+    }
     if (plaintext.seen !== null && LaneHeads.compare(turn.db, trust.verifier, routerKey, plaintext.seen)) {
       logger("error", "the Router signed two orders of one lane; the proof is kept", {
         lane: plaintext.seen.lane,
       });
     }
-    for (const packet of opened.packets) feed(turn, packet, opened);
+    const foreign = opened.packets.filter((packet) => !feed(turn, packet, opened));
+    noteSome("of a conversation that this agent is not in", foreign.length, envelope.senderAgentId);
+  };
+
+  /** Takes in the envelopes of a sender that were held until its card was known. */
+  const releaseHeld = (turn: Turn, sender: AgentId): void => {
+    const known = Cards.byId(turn.db, sender);
+    const rows = turn.db.all(
+      "SELECT * FROM held_envelope WHERE sender_agent_id = ? ORDER BY sequence",
+      sender,
+    );
+    turn.db.run("DELETE FROM held_envelope WHERE sender_agent_id = ?", sender);
+    for (const row of rows) {
+      const envelope = Envelope.decodeBytes(Buffer.from(row["envelope"] as string, "utf8"));
+      const opened = open(envelope, row["lane"] as Opaque32, Number(row["lane_sequence"]));
+      if (opened !== null && known !== null) takeOpened(turn, opened, known, false);
+    }
   };
 
   const hold = (turn: Turn, { envelope, lane, sequence }: Opened): Arrival => {
@@ -219,23 +258,12 @@ export const createInbound = (options: InboundOptions): Inbound => {
       }
       const opened = open(envelope, lane, sequence);
       if (opened === null) return { kind: "taken" };
-      const sender = cardOf(turn, opened);
+      const known = Cards.byId(turn.db, envelope.senderAgentId);
+      const sender = known ?? enclosedCard(opened);
       if (sender === null) return hold(turn, opened);
-      takeOpened(turn, opened, sender);
+      takeOpened(turn, opened, sender, known === null);
       return { kind: "taken" };
     },
-    releaseHeld: (turn, sender) => {
-      const known = Cards.byId(turn.db, sender);
-      const rows = turn.db.all(
-        "SELECT * FROM held_envelope WHERE sender_agent_id = ? ORDER BY sequence",
-        sender,
-      );
-      turn.db.run("DELETE FROM held_envelope WHERE sender_agent_id = ?", sender);
-      for (const row of rows) {
-        const envelope = Envelope.decodeBytes(Buffer.from(row["envelope"] as string, "utf8"));
-        const opened = open(envelope, row["lane"] as Opaque32, Number(row["lane_sequence"]));
-        if (opened !== null && known !== null) takeOpened(turn, opened, known);
-      }
-    },
+    releaseHeld,
   };
 };

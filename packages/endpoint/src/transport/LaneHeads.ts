@@ -57,7 +57,9 @@ export const take = (db: Database, head: Seen, envelopeDigest: Opaque32): Contin
   const lastSequence = previous?.sequence ?? 0;
   if (sequence <= lastSequence) {
     const known = at(db, lane, sequence);
-    return known === null || known.laneHead === head.laneHead ? "repeated" : "contradicts";
+    if (known === null || known.laneHead === head.laneHead) return "repeated";
+    keepProof(db, known, head);
+    return "contradicts";
   }
   const next = sequence === lastSequence + 1;
   if (next) {
@@ -76,6 +78,17 @@ export const take = (db: Database, head: Seen, envelopeDigest: Opaque32): Contin
   return next ? "next" : "after-gap";
 };
 
+/** Two heads that one Router instance signed for one place. The first proof of a place is enough. */
+const keepProof = (db: Database, own: Seen, other: Seen): void => {
+  db.run(
+    "INSERT OR IGNORE INTO equivocation (lane, sequence, router_instance_id, proof) VALUES (?, ?, ?, ?)",
+    own.lane,
+    own.sequence,
+    own.routerInstanceId,
+    CanonicalJson.encode([own, other]),
+  );
+};
+
 /**
  * Compares what a member saw with what this endpoint saw. Two heads that one Router instance signed for one place are a
  * proof; it is kept, and true is returned.
@@ -85,12 +98,6 @@ export const compare = (db: Database, verifier: Verifier, routerKey: SigningKey,
   if (own === null || own.laneHead === seen.laneHead || own.routerInstanceId !== seen.routerInstanceId)
     return false;
   if (!Lane.verify(verifier, routerKey, seen, seen.signature)) return false;
-  db.run(
-    "INSERT OR IGNORE INTO equivocation (lane, sequence, router_instance_id, proof) VALUES (?, ?, ?, ?)",
-    seen.lane,
-    seen.sequence,
-    seen.routerInstanceId,
-    CanonicalJson.encode([own, seen]),
-  );
+  keepProof(db, own, seen);
   return true;
 };

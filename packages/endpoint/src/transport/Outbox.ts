@@ -100,37 +100,44 @@ const inFlightMax = 64;
 export interface OutboxSender {
   /** Sends what the store holds and what has not been sent by this process; call after every commit that may add rows. */
   readonly pump: () => void;
-  /** Rows that the Router accepted and that a turn may delete. */
-  readonly takeAccepted: () => ReadonlyArray<number>;
+  /** Rows that the Router accepted and that a turn may delete. The same ones until `forgotten` says that it has. */
+  readonly accepted: () => ReadonlyArray<number>;
+  readonly forgotten: () => void;
 }
 
-export const createOutboxSender = (
-  db: Database,
-  client: Pick<RouterClient, "send">,
-  logger: Logger,
-  onAccepted: () => void,
-): OutboxSender => {
+export interface OutboxSenderOptions {
+  readonly db: Database;
+  readonly logger: Logger;
+  readonly send: RouterClient["send"];
+  /** Whether anything may leave at all. */
+  readonly maySend: () => boolean;
+  readonly onAccepted: () => void;
+}
+
+export const createOutboxSender = (options: OutboxSenderOptions): OutboxSender => {
+  const { db, logger } = options;
   let lastSent = 0;
   let inFlight = 0;
-  let accepted: Array<number> = [];
+  const accepted: Array<number> = [];
+  let named = 0;
 
   const send = (sequence: number, messageId: MessageId, envelope: string): void => {
     inFlight++;
     lastSent = sequence;
-    void client.send(envelope, messageId).then((outcome) => {
+    void options.send(envelope, messageId).then((outcome) => {
       inFlight--;
       if (outcome.kind === "rejected") {
         if (outcome.reason === "unavailable") return;
         logger("error", "the Router refused an envelope for good", { reason: outcome.reason, messageId });
       }
       accepted.push(sequence);
-      onAccepted();
+      options.onAccepted();
       pump();
     });
   };
 
   const pump = (): void => {
-    if (inFlight >= inFlightMax) return;
+    if (inFlight >= inFlightMax || !options.maySend()) return;
     const rows = db.all(
       "SELECT sequence, message_id, envelope FROM outbox WHERE sequence > ? ORDER BY sequence LIMIT ?",
       lastSent,
@@ -143,10 +150,13 @@ export const createOutboxSender = (
 
   return {
     pump,
-    takeAccepted: () => {
-      const taken = accepted;
-      accepted = [];
-      return taken;
+    accepted: () => {
+      named = accepted.length;
+      return accepted;
+    },
+    forgotten: () => {
+      accepted.splice(0, named);
+      named = 0;
     },
   };
 };

@@ -5,7 +5,7 @@
 import type { AgentId, RouterInstanceId } from "@social-harness/protocol/identity/Identifier";
 import type { Logger } from "@social-harness/router/Logger";
 import type { Delivery, DisconnectReason, Gap, ReadyState } from "@social-harness/router/client/RouterClient";
-import { activeIds, allIds } from "../conversations/ConversationRows.ts";
+import { allIds } from "../conversations/ConversationRows.ts";
 import type { Connection, Conversations, Turn, Work } from "../conversations/Conversations.ts";
 import type { Database } from "../store/Database.ts";
 import * as Settings from "../store/Settings.ts";
@@ -25,8 +25,8 @@ export interface RouterLinkOptions {
   readonly onUnknownSender: (sender: AgentId) => void;
   /** Whether nothing waits for this delivery: a copy of what this agent sent, whose effect is already here. */
   readonly isUnawaited: (delivery: Delivery) => boolean;
-  /** The link is ready and may send. */
-  readonly onOpen: () => void;
+  /** Ends the connection, because what it delivered could not be kept. */
+  readonly refuse: () => void;
 }
 
 export interface RouterLink {
@@ -38,6 +38,8 @@ export interface RouterLink {
   /** Why nothing is signed, or null. */
   readonly held: () => HeldReason | null;
   readonly connected: () => boolean;
+  /** Connected to a Router that agrees with the store: only then is anything put into the outbox or sent from it. */
+  readonly mayEnqueue: () => boolean;
   readonly lastDisconnect: () => DisconnectReason | null;
 }
 
@@ -56,7 +58,7 @@ interface Session {
 export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
   const { db, turns, conversations, inbound, logger } = options;
   let session: Session | null = null;
-  let held: HeldReason | null = null;
+  let held = Settings.text(db, "held") as HeldReason | null;
   let lastDisconnect: DisconnectReason | null = null;
 
   const hold = (reason: HeldReason): void => {
@@ -69,34 +71,38 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
   const foldIfAtTail = (turn: Turn, current: Session, cursor: number): void => {
     if (current.folded || cursor < current.tail || held !== null) return;
     current.folded = true;
-    for (const conversationId of activeIds(turn.db))
-      conversations.feed(turn, conversationId, { kind: "folded" });
+    conversations.feedEach(turn, conversations.active(turn), { kind: "folded" });
   };
 
-  /** Runs work of the mailbox in order; the first failure breaks the session, so that nothing overtakes it. */
-  const inOrder = async (current: Session, work: (turn: Turn) => void, pace?: Pace): Promise<void> => {
+  /**
+   * Runs work of the mailbox in order. The first failure breaks the session, so that nothing overtakes what failed, and
+   * ends its connection, so that it comes again. False when the connection was over before it was its turn.
+   */
+  const inOrder = async (current: Session, work: (turn: Turn) => void, pace?: Pace): Promise<boolean> => {
     current.waiting++;
     try {
-      await turns.run((turn) => {
-        if (current.broken || current !== session)
-          throw new Error("an earlier delivery of this connection failed");
+      return await turns.run((turn) => {
+        if (current.broken || current !== session) return false;
         try {
           work(turn);
         } catch (error) {
           current.broken = true;
           throw error;
         }
+        return true;
       }, pace);
     } catch (error) {
       current.broken = true;
       current.folded = false;
-      throw error;
+      logger("error", "the mailbox could not be taken further; it comes again", { error: String(error) });
+      if (current === session) options.refuse();
+      return false;
     } finally {
       current.waiting--;
     }
   };
 
-  const take = (current: Session, delivery: Delivery): Promise<void> => {
+  const take = async (current: Session, delivery: Delivery): Promise<void> => {
     let unknown: AgentId | null = null;
     const work = (turn: Turn): void => {
       const cursor = Settings.integer(turn.db, "router_cursor");
@@ -111,56 +117,57 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
       Settings.put(turn.db, "router_cursor", delivery.cursor);
       foldIfAtTail(turn, current, delivery.cursor);
     };
-    return inOrder(current, work, options.isUnawaited(delivery) ? "soon" : "now").then(() => {
-      if (held === null) options.acknowledge(delivery.cursor);
-      if (unknown !== null) options.onUnknownSender(unknown);
+    const isTaken = await inOrder(current, work, options.isUnawaited(delivery) ? "soon" : "now");
+    if (!isTaken || held !== null) return;
+    options.acknowledge(delivery.cursor);
+    if (unknown !== null) options.onUnknownSender(unknown);
+  };
+
+  const takeGap = async (current: Session, { fromCursor, toCursor }: Gap): Promise<void> => {
+    const isTaken = await inOrder(current, (turn) => {
+      if (held !== null || toCursor <= Settings.integer(turn.db, "router_cursor")) return;
+      logger("warn", "the Router no longer holds a part of the mailbox", { from: fromCursor, to: toCursor });
+      conversations.feedEach(turn, allIds(turn.db), { kind: "gap" });
+      Settings.put(turn.db, "router_cursor", toCursor);
+      foldIfAtTail(turn, current, toCursor);
     });
+    if (isTaken && held === null) options.acknowledge(toCursor);
+  };
+
+  /** A rollback is written down, because later traffic hides it. */
+  const bind = (turn: Turn, { routerInstanceId }: ReadyState): void => {
+    if (held === "router-rollback") Settings.put(turn.db, "held", held);
+    if (held === null && Settings.text(turn.db, "router_instance_id") === null) {
+      Settings.put(turn.db, "router_instance_id", routerInstanceId);
+    }
   };
 
   return {
     onReady: (ready) => {
-      held = judge(db, ready);
-      session = {
+      const standing = judge(db, ready);
+      const current: Session = {
         routerInstanceId: ready.routerInstanceId,
         tail: ready.tailCursor,
         folded: false,
         broken: false,
         waiting: 0,
       };
+      session = current;
       lastDisconnect = null;
-      if (held !== null) return hold(held);
-      const current = session;
-      inOrder(current, (turn) => {
-        if (Settings.text(turn.db, "router_instance_id") === null) {
-          Settings.put(turn.db, "router_instance_id", ready.routerInstanceId);
-        }
+      if (standing === null) held = null;
+      else hold(standing);
+      void inOrder(current, (turn) => {
+        bind(turn, ready);
         foldIfAtTail(turn, current, Settings.integer(turn.db, "router_cursor"));
-      }).catch((error: unknown) =>
-        logger("error", "the store refused a connection", { error: String(error) }),
-      );
-      options.onOpen();
+      });
     },
     onDeliver: (delivery) => {
       if (session === null || session.broken)
         throw new Error("an earlier delivery of this connection failed");
       const taken = take(session, delivery);
-      if (session.waiting > waitingMax) return taken;
-      taken.catch((error: unknown) => logger("error", "a delivery was not taken", { error: String(error) }));
-      return undefined;
+      return session.waiting > waitingMax ? taken : undefined;
     },
-    onGap: (gap) => {
-      if (session === null) return Promise.resolve();
-      return inOrder(session, (turn) => {
-        if (held !== null || gap.toCursor <= Settings.integer(turn.db, "router_cursor")) return;
-        logger("warn", "the Router no longer holds a part of the mailbox", {
-          from: gap.fromCursor,
-          to: gap.toCursor,
-        });
-        for (const conversationId of allIds(turn.db))
-          conversations.feed(turn, conversationId, { kind: "gap" });
-        Settings.put(turn.db, "router_cursor", gap.toCursor);
-      }).then(() => options.acknowledge(gap.toCursor));
-    },
+    onGap: (gap) => (session === null ? Promise.resolve() : takeGap(session, gap)),
     onDisconnected: (reason) => {
       session = null;
       lastDisconnect = reason;
@@ -172,6 +179,7 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
     }),
     held: () => held,
     connected: () => session !== null,
+    mayEnqueue: () => session !== null && held === null,
     lastDisconnect: () => lastDisconnect,
   };
 };

@@ -24,7 +24,7 @@ export const explain = (reason: HeldReason): string => {
     case "router-rollback":
       return (
         "the Router took back an order that it had signed: its log was restored from an old copy. " +
-        "Nothing is signed; have its operator put the newest log back"
+        "Nothing is signed; what has been certified here stays readable"
       );
   }
 };

@@ -1,0 +1,184 @@
+// One agent on a test network: its store, its registration and everything that runs once it is registered, composed as
+// the endpoint composes them but without MCP. Keys follow from the name, so a store that is opened again meets the same
+// identity. Shows tests its inbox, its certified history and its log.
+
+import { createHash, randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { type ActiveAgent, startActiveAgent } from "@social-harness/endpoint/conversations/ActiveAgent";
+import * as Inbox from "@social-harness/endpoint/ingress/Inbox";
+import { createContinuations } from "@social-harness/endpoint/operations/Continuations";
+import { readConversation, type Snapshot } from "@social-harness/endpoint/operations/History";
+import type { Delivery, SendInput, SendResult } from "@social-harness/endpoint/operations/Operations";
+import { boundCard, register } from "@social-harness/endpoint/operations/Registration";
+import { sendMessage } from "@social-harness/endpoint/operations/SendMessage";
+import type { Identity } from "@social-harness/endpoint/state/Identity";
+import * as Database from "@social-harness/endpoint/store/Database";
+import { check } from "@social-harness/endpoint/store/StartUpCheck";
+import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
+import type { AgentCard } from "@social-harness/protocol/identity/AgentCard";
+import type { AgentName } from "@social-harness/protocol/identity/AgentName";
+import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
+import { OperationId, PrincipalId } from "@social-harness/protocol/identity/Identifier";
+import { makeRegistryClient } from "@social-harness/registry/client/RegistryClient";
+import * as SealingKeys from "@social-harness/router/seal/SealingKeys";
+import { type Reached, seedOf } from "./Network.ts";
+import { until } from "./Until.ts";
+
+export interface LogLine {
+  readonly level: string;
+  readonly event: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+export interface NetworkAgent {
+  readonly name: AgentName;
+  readonly card: AgentCard;
+  readonly db: Database.Database;
+  readonly agent: ActiveAgent;
+  readonly lines: ReadonlyArray<LogLine>;
+  readonly send: (to: string, text: string, more?: Partial<SendInput>) => Promise<SendResult>;
+  /** All pages of a read from `afterRecordHash` on. */
+  readonly history: (
+    address: string,
+    after?: HistoryRecord["recordHash"],
+  ) => Promise<ReadonlyArray<HistoryRecord>>;
+  /** Every unacknowledged item, over all pages. */
+  readonly items: () => ReadonlyArray<Delivery>;
+  /** The texts of the unacknowledged messages, in order. */
+  readonly texts: () => ReadonlyArray<string>;
+  readonly untilItems: (count: number, waitMs?: number) => Promise<ReadonlyArray<Delivery>>;
+  readonly close: () => Promise<void>;
+}
+
+export interface NetworkAgentOptions {
+  readonly network: Reached;
+  /** Exists; the store is `<name>.sqlite` in it. */
+  readonly folder: string;
+  readonly name: string;
+  readonly clock?: () => number;
+  /** How long a send waits for its certification. */
+  readonly sendWaitMs?: number;
+}
+
+export const identityOf = (name: string): Identity => {
+  const signer = Ed25519.signerFromSeed(seedOf(`${name} signing`));
+  const sealing = SealingKeys.fromSeed(seedOf(`${name} sealing`));
+  return { signer, sealing, signingKey: signer.publicKey, sealingKey: sealing.publicKey };
+};
+
+export const storeOf = (folder: string, name: string): string => join(folder, `${name}.sqlite`);
+
+const random = (byteCount: number): Buffer => randomBytes(byteCount);
+
+const idBytesOf = (label: string): Buffer => createHash("sha256").update(label).digest().subarray(0, 16);
+
+const textOf = ({ item }: Delivery): ReadonlyArray<string> =>
+  item.kind === "multicast"
+    ? item.message.content.map((part) => (part.type === "text" ? part.text : JSON.stringify(part.value)))
+    : [];
+
+/** Opens the store, checks it, registers the agent unless it is, and brings it up. */
+export const openAgent = async (options: NetworkAgentOptions): Promise<NetworkAgent> => {
+  const { network, folder, clock = Date.now } = options;
+  const name = options.name as AgentName;
+  const trust = { verifier: Ed25519.verifier, registryKey: network.registryKey };
+  const identity = identityOf(name);
+  const lines: Array<LogLine> = [];
+  const db = Database.open(storeOf(folder, name));
+  const registry = makeRegistryClient({ url: network.registryUrl, registryKey: network.registryKey });
+  const opened = async (): Promise<Pick<NetworkAgent, "card" | "agent">> => {
+    await check(db, trust);
+    db.transaction(() => Inbox.prepare(db, random));
+    const card = boundCard(db, identity) ?? (await registered());
+    const agent = await startActiveAgent({
+      db,
+      card,
+      signer: identity.signer,
+      sealingSecret: identity.sealing,
+      trust,
+      routerUrl: network.routerUrl,
+      routerKey: network.routerKey,
+      registry,
+      clock,
+      random,
+      logger: (level, event, fields = {}) => lines.push({ level, event, fields }),
+      onAdmitted: () => undefined,
+    });
+    return { card, agent };
+  };
+  const registered = async (): Promise<AgentCard> => {
+    const answer = await register(
+      { db, identity, registry, registryKey: network.registryKey, admission: undefined },
+      {
+        agentName: name,
+        operationId: OperationId.fromBytes(idBytesOf(`${name} operation`)),
+        principalId: PrincipalId.fromBytes(idBytesOf(`${name} principal`)),
+      },
+    );
+    if (answer.kind !== "registered") throw new Error(`the Registry answered ${answer.kind}`);
+    return answer.agentCard;
+  };
+  let card: AgentCard;
+  let agent: ActiveAgent;
+  try {
+    ({ card, agent } = await opened());
+  } catch (error) {
+    registry.close();
+    db.close();
+    throw error;
+  }
+  const continuations = createContinuations<Snapshot>(random, clock);
+  const reading = { db, self: name, trust, registry, continuations };
+
+  const items = (): ReadonlyArray<Delivery> => {
+    const all: Array<Delivery> = [];
+    let page = Inbox.page(db);
+    for (;;) {
+      all.push(...page.items);
+      if (page.nextCursor === undefined) return all;
+      page = Inbox.page(db, page.nextCursor);
+    }
+  };
+
+  return {
+    name,
+    card,
+    db,
+    agent,
+    lines,
+    send: (to, text, more = {}) =>
+      sendMessage(
+        {
+          db,
+          agent,
+          registry,
+          random,
+          ...(options.sendWaitMs === undefined ? {} : { waitMs: options.sendWaitMs }),
+        },
+        { to, text, ...more },
+      ),
+    history: async (address, after) => {
+      let page = await readConversation(reading, {
+        address,
+        ...(after === undefined ? {} : { afterRecordHash: after }),
+      });
+      const records = [...page.records];
+      while (page.continuation !== null) {
+        page = await readConversation(reading, { continuation: page.continuation });
+        records.push(...page.records);
+      }
+      return records;
+    },
+    items,
+    texts: () => items().flatMap(textOf),
+    untilItems: async (count, waitMs) => {
+      await until(`${name} holds ${count} items`, () => Inbox.unreadCount(db) >= count, waitMs);
+      return items();
+    },
+    close: async () => {
+      await agent.close();
+      registry.close();
+      db.close();
+    },
+  };
+};
