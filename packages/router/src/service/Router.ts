@@ -1,6 +1,6 @@
 // The Router service: one listening socket for WebSocket callers and for the probes of whoever operates it. Everything
 // that must survive stands in the log, so a restart on the same log is the same Router to everyone. Content-blind: no
-// code here can open a body. Implements RTR-28, RTR-37 to RTR-39.
+// code here can open a body. Implements RTR-26, RTR-29, RTR-49 and RTR-50.
 
 import {
   createServer as createHttpServer,

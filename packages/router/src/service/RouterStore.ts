@@ -1,6 +1,6 @@
 // What the Router remembers: lanes, mailboxes, send counts and the rows that recognise a repeated send. Accepting an
 // envelope is one unit of the log's transaction, so its entry, copies, lane head and count are on disk together or not
-// at all. Knows no connection and trusts that envelopes were verified. Implements RTR-30 to RTR-39.
+// at all. Knows no connection and trusts that envelopes were verified. Implements RTR-30, RTR-34, RTR-37 to RTR-39 and RTR-48.
 
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import * as Closed from "@social-harness/protocol/encoding/Closed";

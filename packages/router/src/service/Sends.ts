@@ -1,5 +1,5 @@
 // The sends of one caller: checked, verified, decided by the store, answered. Nothing is said about a send before it is
-// on disk, and what one caller has under way is bounded by not reading its socket. Implements RTR-33 to RTR-36.
+// on disk, and what one caller has under way is bounded by not reading its socket. Implements RTR-35, RTR-36 and RTR-50.
 
 import { LogError } from "@social-harness/log/LogError";
 import type { AgentId, MessageId } from "@social-harness/protocol/identity/Identifier";

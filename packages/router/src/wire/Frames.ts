@@ -1,6 +1,6 @@
 // The frames between an endpoint and a Router: two closed unions of canonical JSON texts, decoded with bounds.
 // A frame that holds an envelope is built around the envelope's finished text and taken apart the same way, so the
-// large part is never encoded twice. Knows no socket. Implements RTR-20 to RTR-24.
+// large part is never encoded twice. Knows no socket. Implements RTR-20 to RTR-23.
 
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import * as Closed from "@social-harness/protocol/encoding/Closed";

@@ -94,6 +94,13 @@ export const startScripted = async (script: Script = {}): Promise<ScriptedRouter
   };
 };
 
+/** Answers a send as a Router would that put it at this place of its lane. */
+export const accept = (visit: Visit, frame: Frames.ClientFrame, sequence: number): void => {
+  if (frame.kind !== "send") return;
+  const lane = Lane.laneOf(frame.envelope.recipientAgentIds);
+  visit.write(Frames.encode({ kind: "accepted", requestId: frame.requestId, lane, sequence }));
+};
+
 /** A delivery of an envelope at a place of its lane, signed by the pinned key unless a part is exchanged. */
 export const deliverFrame = (
   cursor: number,
