@@ -1,7 +1,7 @@
 // The SDK judges a request's JSON-RPC envelope before any handler of ours, in words of its own. For a tool call such a
-// verdict becomes what every other malformed call is answered with. Implements MGT-61.
+// verdict becomes what every other malformed call is answered with. Implements MGT-11 and MGT-61.
 
-import { codes } from "./McpError.ts";
+import { codes, invalidParams } from "./McpError.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -19,16 +19,24 @@ const issueOf = ({ params }: Json) =>
     ? { path: ["_meta"], message: "expected the request's protocol version and client capabilities" }
     : { path: [], message: "expected an object of parameters" };
 
-/** The response as it is, unless it refuses a tool call's envelope. */
+/** What the SDK answers when it is closed in the middle of a call. A client that left is not there to read it. */
+const connectionClosed = 499;
+export const stopping = { code: codes.refused, message: "The endpoint is stopping." };
+
+const idOf = (message: unknown): unknown => (isObject(message) ? (message.id ?? null) : null);
+
+/** The response as it is, unless it refuses a tool call's envelope or says that the handler was closed. */
 export const explain = async (message: unknown, response: Response): Promise<Response> => {
+  const answer = (status: number, error: object): Response =>
+    Response.json({ jsonrpc: "2.0", id: idOf(message), error }, { status });
+  if (response.status === connectionClosed) return answer(503, stopping);
   if (response.status !== 400 || !isToolCall(message)) return response;
-  const answer = (await response.clone().json()) as { readonly error?: { readonly code: number } };
-  const code = answer.error?.code;
-  if (code !== codes.invalidParams && code !== codes.invalidRequest) return response;
-  const error = {
-    code: codes.invalidParams,
-    message: "The call does not have the expected shape.",
-    data: { issues: [issueOf(message)] },
-  };
-  return Response.json({ jsonrpc: "2.0", id: message.id, error }, { status: 400 });
+  const { error } = (await response.clone().json()) as { readonly error?: { readonly code: number } };
+  if (error?.code !== codes.invalidParams && error?.code !== codes.invalidRequest) return response;
+  const {
+    code,
+    message: words,
+    data,
+  } = invalidParams([issueOf(message)], "The call does not have the expected shape.");
+  return answer(400, { code, message: words, data });
 };

@@ -141,7 +141,7 @@ export const startMcpServer = async (options: McpServerOptions): Promise<McpServ
         refusal.headers,
       );
     }
-    if (closing) return refuse(outgoing, 503, { code: codes.refused, message: "The endpoint is stopping." });
+    if (closing) return refuse(outgoing, 503, Envelope.stopping);
     const body = await RequestBody.read(incoming);
     if (!body.ok) return refuse(outgoing, body.status, { code: body.code, message: body.message });
     return protocol.serve(incoming, outgoing, body.value);

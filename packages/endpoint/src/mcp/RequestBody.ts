@@ -7,6 +7,9 @@ import { codes } from "./McpError.ts";
 /** A text of 262,117 characters may be written with six bytes a character; the rest is room for whatever is refused. */
 export const bytesMax = 4_194_304;
 
+/** How much more is read and dropped: a client that is still writing would lose the answer with the connection. */
+const discardedBytesMax = 33_554_432;
+
 export type Body =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly status: 400 | 413; readonly code: number; readonly message: string };
@@ -21,14 +24,15 @@ const tooLarge: Body = {
 
 /** Rejects only when the connection breaks. */
 export const read = async (request: IncomingMessage): Promise<Body> => {
-  if (Number(request.headers["content-length"] ?? 0) > bytesMax) return tooLarge;
   const chunks: Array<Uint8Array> = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength;
-    if (bytes > bytesMax) return tooLarge;
-    chunks.push(chunk);
+    if (bytes > discardedBytesMax) return tooLarge;
+    if (bytes <= bytesMax) chunks.push(chunk);
+    else chunks.length = 0;
   }
+  if (bytes > bytesMax) return tooLarge;
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));

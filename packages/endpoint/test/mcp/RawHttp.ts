@@ -50,7 +50,7 @@ export const send = async (port: number, post: Post): Promise<Answer> => {
   const chunks: Array<Buffer> = [];
   for await (const chunk of incoming as AsyncIterable<Buffer>) chunks.push(chunk);
   const text = Buffer.concat(chunks).toString("utf8");
-  const isJson = incoming.headers["content-type"]?.startsWith("application/json") === true;
+  const isJson = text !== "" && incoming.headers["content-type"]?.startsWith("application/json") === true;
   return {
     status: incoming.statusCode ?? 0,
     headers: incoming.headers,

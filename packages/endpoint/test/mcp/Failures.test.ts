@@ -1,0 +1,133 @@
+import { verifies } from "@social-harness/testkit/Verifies";
+import { afterEach, expect } from "vitest";
+import * as Catalog from "../../src/mcp/Catalog.ts";
+import type { OperationName, Reason, ReasonOf } from "../../src/operations/OperationError.ts";
+import type { Operations } from "../../src/operations/Operations.ts";
+import * as RawHttp from "./RawHttp.ts";
+import { failing, startEndpoint, type TestEndpoint } from "./TestEndpoint.ts";
+import { errorOf, goodArguments } from "./ToolArguments.ts";
+
+const endpoints: Array<TestEndpoint> = [];
+afterEach(async () => {
+  for (const endpoint of endpoints.splice(0)) await endpoint.close();
+});
+const start = async (options: Parameters<typeof startEndpoint>[0] = {}): Promise<TestEndpoint> => {
+  const endpoint = await startEndpoint(options);
+  endpoints.push(endpoint);
+  return endpoint;
+};
+
+/** Every reason of every operation, spelled out once more so that a change of the wire is a change of a test. */
+const reasons: { readonly [Name in OperationName]: ReadonlyArray<ReasonOf[Name]> } = {
+  register: ["dependency-unavailable", "persistence-failed", "incompatible-daemon"],
+  status: ["persistence-failed", "incompatible-daemon"],
+  search_agents: ["not-registered", "dependency-unavailable", "incompatible-daemon"],
+  search_conversations: ["not-registered", "invalid-address", "persistence-failed"],
+  read_conversation: [
+    "not-registered",
+    "invalid-address",
+    "unknown-agent",
+    "invalid-continuation",
+    "history-gap",
+    "persistence-failed",
+  ],
+  send_message: [
+    "unknown-agent",
+    "not-registered",
+    "version-mismatch",
+    "dependency-unavailable",
+    "persistence-failed",
+    "idempotency-conflict",
+    "outcome-unknown",
+    "refused",
+    "withdrawn",
+  ],
+  read_inbox: ["not-registered", "invalid-continuation", "persistence-failed"],
+  acknowledge_delivery: ["not-registered", "unknown-delivery", "delivery-conflict", "persistence-failed"],
+  read_event: ["not-registered", "unknown-event", "persistence-failed"],
+};
+const sendDefects = {
+  "invalid-address": "to",
+  "membership-invalid": "to",
+  "content-invalid": "text",
+} as const;
+
+/** Operations that all fail with one reason. */
+const failingOperations = (reason: string): Partial<Operations> =>
+  Object.fromEntries(
+    [
+      "register",
+      "status",
+      "searchAgents",
+      "searchConversations",
+      "readConversation",
+      "sendMessage",
+      "readInbox",
+      "acknowledgeDelivery",
+      "readEvent",
+    ].map((method) => [method, failing(reason)]),
+  );
+
+verifies(
+  ["MGT-62", "MGT-63"],
+  "every reason of an operation crosses as itself, and no reason of another does",
+  async () => {
+    const all = new Set<Reason>([
+      ...Object.values(reasons).flat(),
+      ...(Object.keys(sendDefects) as Array<Reason>),
+    ]);
+    for (const reason of all) {
+      for (const registered of [true, false]) {
+        const endpoint = await startEndpoint({ registered, overrides: failingOperations(reason) });
+        for (const { face } of Catalog.toolsOf(registered)) {
+          const error = await errorOf(endpoint.port, face.name);
+          const own = (reasons[face.name] as ReadonlyArray<Reason>).includes(reason);
+          const field =
+            face.name === "send_message" ? sendDefects[reason as keyof typeof sendDefects] : undefined;
+          if (field !== undefined) {
+            expect([face.name, error?.code, error?.data]).toEqual([
+              face.name,
+              -32_602,
+              { reason, issues: [{ path: ["input", field], message: expect.any(String) as string }] },
+            ]);
+          } else {
+            const data = { reason: own ? reason : "internal" };
+            expect([face.name, error?.code, error?.data]).toEqual([face.name, -32_603, data]);
+          }
+          expect(error?.message).not.toContain("for the log alone");
+        }
+        await endpoint.close();
+      }
+    }
+  },
+);
+
+verifies("MGT-64", "a defect tells its caller nothing, and the log everything", async () => {
+  const throwing = (value: unknown) => (): never => {
+    throw value;
+  };
+  const defects = [
+    new TypeError("SELECT secret FROM /path/to/store"),
+    Object.assign(new Error("with a code of its own"), { code: -32_602, data: { leak: "secret" } }),
+    "a thrown string: secret",
+    undefined,
+  ].map(throwing);
+  for (const defect of defects) {
+    const endpoint = await start({ overrides: { readInbox: defect, sendMessage: defect } });
+    for (const name of ["read_inbox", "send_message"] as const) {
+      const answer = await RawHttp.callTool(endpoint.port, name, goodArguments[name]);
+      expect([answer.status, answer.body.error?.code, answer.body.error?.data]).toEqual([
+        200,
+        -32_603,
+        { reason: "internal" },
+      ]);
+      expect(answer.text).not.toMatch(/secret|SELECT|path|code of its own/);
+    }
+    const lines = endpoint.log.filter(({ event }) => event === "a tool call failed unexpectedly");
+    expect(lines.map(({ level, fields }) => [level, fields.tool])).toEqual([
+      ["error", "read_inbox"],
+      ["error", "send_message"],
+    ]);
+    for (const { fields } of lines) expect(fields.correlationId).toMatch(/^[A-Za-z0-9_-]{22}$/);
+  }
+});
