@@ -9,7 +9,7 @@ import { setImmediate } from "node:timers/promises";
 export interface Outlet {
   /**
    * Resolves when the reader can take another frame. Whoever awaits it before every frame keeps at most one unsent.
-   * A reader that takes nothing for `patienceMs` is disconnected.
+   * A reader that takes nothing for a minute is disconnected.
    */
   readonly ready: () => Promise<void>;
 }
@@ -24,11 +24,11 @@ export interface Exchanges {
 }
 
 /** Two heartbeats of a client's patience, and two more for the doubt. */
-export const patienceMs = 60_000;
+const patienceMsDefault = 60_000;
 
 const closed = (outgoing: ServerResponse): boolean => outgoing.destroyed || outgoing.writableEnded;
 
-const drained = (outgoing: ServerResponse): Promise<void> => {
+const drained = (outgoing: ServerResponse, patienceMs: number): Promise<void> => {
   if (closed(outgoing) || !outgoing.writableNeedDrain) return Promise.resolve();
   const { promise, resolve } = Promise.withResolvers<void>();
   const done = (): void => {
@@ -42,11 +42,11 @@ const drained = (outgoing: ServerResponse): Promise<void> => {
   return promise;
 };
 
-const outletOf = (outgoing: ServerResponse): Outlet => ({
+const outletOf = (outgoing: ServerResponse, patienceMs: number): Outlet => ({
   ready: async () => {
     // A frame that was just sent reaches the socket a moment later; only then is it known whether it was taken.
     await setImmediate();
-    await drained(outgoing);
+    await drained(outgoing, patienceMs);
   },
 });
 
@@ -59,19 +59,29 @@ const headersOf = (incoming: IncomingMessage): Headers => {
   return headers;
 };
 
-const send = async (response: Response, outgoing: ServerResponse): Promise<void> => {
+/** A slow reader shows life with every part, so a page of several megabytes is no test of its speed. */
+const partBytes = 65_536;
+
+function* partsOf(chunk: Uint8Array): Iterable<Uint8Array> {
+  for (let at = 0; at < chunk.byteLength; at += partBytes) yield chunk.subarray(at, at + partBytes);
+}
+
+const send = async (response: Response, outgoing: ServerResponse, patienceMs: number): Promise<void> => {
   if (closed(outgoing)) return void (await response.body?.cancel());
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   if (response.body !== null) {
     for await (const chunk of response.body) {
-      if (closed(outgoing)) break;
-      if (!outgoing.write(chunk)) await drained(outgoing);
+      for (const part of partsOf(chunk)) {
+        if (closed(outgoing)) return;
+        if (!outgoing.write(part)) await drained(outgoing, patienceMs);
+      }
     }
   }
   outgoing.end();
 };
 
-export const make = (handler: Handler, origin: () => string): Exchanges => {
+/** `patienceMs`: a shorter minute, for tests. */
+export const make = (handler: Handler, origin: () => string, patienceMs = patienceMsDefault): Exchanges => {
   const outlets = new WeakMap<Request, Outlet>();
   return {
     outletOf: (request) => outlets.get(request),
@@ -83,8 +93,8 @@ export const make = (handler: Handler, origin: () => string): Exchanges => {
         headers: headersOf(incoming),
         signal: abort.signal,
       });
-      outlets.set(request, outletOf(outgoing));
-      await send(await handler(request, body), outgoing);
+      outlets.set(request, outletOf(outgoing, patienceMs));
+      await send(await handler(request, body), outgoing, patienceMs);
     },
   };
 };

@@ -91,20 +91,30 @@ export const open = (options: LogOptions): Log => {
   const file = openFile(options.folder, options.fileBytesMax ?? 8_388_608, options.olderFilesMax ?? 4);
   let lost = 0;
 
-  const clean = (value: string | number): string | number => {
+  /** What must not appear in this line. A token that cannot be read is no reason to lose the line. */
+  const secretsNow = (): ReadonlyArray<string> => {
+    try {
+      return options.secrets?.() ?? [];
+    } catch {
+      return [];
+    }
+  };
+
+  const clean = (value: string | number, secrets: ReadonlyArray<string>): string | number => {
     if (typeof value !== "string") return value;
     let text = value.replace(secretShapes, struckOut);
-    for (const secret of options.secrets?.() ?? []) text = text.replaceAll(secret, struckOut);
+    for (const secret of secrets) text = text.replaceAll(secret, struckOut);
     return text.length > valueCharactersMax ? `${text.slice(0, valueCharactersMax)}...` : text;
   };
 
   const write: Log["write"] = (level, event, fields = {}) => {
     if (rank[level] < rank[options.level]) return;
-    const cleaned = Object.entries(fields).map(([name, value]) => [name, clean(value)] as const);
+    const secrets = secretsNow();
+    const cleaned = Object.entries(fields).map(([name, value]) => [name, clean(value, secrets)] as const);
     const line = {
       time: new Date(options.clock()).toISOString(),
       level,
-      event: clean(event),
+      event: clean(event, secrets),
       ...Object.fromEntries(cleaned),
       ...(lost === 0 ? {} : { linesLost: lost }),
     };

@@ -60,6 +60,17 @@ verifies("RUN-25", "C76: what has the shape of a secret, or is one that rotated,
   expect(linesOf()[0]?.message).toBe("said [redacted], then left");
 });
 
+verifies("RUN-25", "a line is written although its secrets cannot be read", () => {
+  const log = openLog({
+    secrets: () => {
+      throw new Error("the token file is gone");
+    },
+  });
+  log.write("warn", "the owner token cannot be read");
+  log.close();
+  expect(linesOf().map(({ event }) => event)).toEqual(["the owner token cannot be read"]);
+});
+
 verifies("RUN-25", "files rotate by size, the oldest goes, and no line is cut", () => {
   const log = openLog({ fileBytesMax: 1_000, olderFilesMax: 2 });
   for (let i = 0; i < 60; i++) log.write("info", "line", { i });
