@@ -36,7 +36,8 @@ export interface RouterClient {
   readonly start: () => void;
   /**
    * Sends the finished text of an envelope, unchanged, after those sent before it. Resolves with the Router's verdict;
-   * stays pending over disconnections and through `rate-limited` and `unavailable`, which are repeated in order.
+   * stays pending over disconnections and through `rate-limited` and `unavailable`, which are repeated in order. Texts
+   * are held in memory until their verdict: a caller with a long outbox sends it page by page.
    */
   readonly send: (envelopeText: string, messageId: MessageId) => Promise<SendOutcome>;
   /** Everything up to this cursor is on the agent's own disk: the Router may forget it. */

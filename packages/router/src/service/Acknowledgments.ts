@@ -17,14 +17,12 @@ export const makeAcknowledgments = (store: RouterStore, logger: Logger): Acknowl
   let waiting = new Map<AgentId, number>();
   let writing: ReadonlyMap<AgentId, number> = new Map();
   let timer: NodeJS.Timeout | undefined;
+  let flushed = Promise.resolve();
 
   const noted = (agentId: AgentId): number => Math.max(waiting.get(agentId) ?? 0, writing.get(agentId) ?? 0);
 
-  const schedule = (): void => {
-    timer ??= setTimeout(() => void flush(), Limits.acknowledgeDelayMs);
-  };
-
-  const flush = async (): Promise<void> => {
+  const writeWaiting = async (): Promise<void> => {
+    timer = undefined;
     writing = waiting;
     waiting = new Map();
     try {
@@ -32,10 +30,19 @@ export const makeAcknowledgments = (store: RouterStore, logger: Logger): Acknowl
     } catch (error) {
       logger("warn", "acknowledgments could not be written", { error: String(error) });
       for (const agentId of writing.keys()) waiting.set(agentId, noted(agentId));
+      schedule();
     }
     writing = new Map();
-    timer = undefined;
-    if (waiting.size > 0) schedule();
+  };
+
+  /** One write at a time, each with everything that came during the last. */
+  const flush = (): Promise<void> => {
+    flushed = flushed.then(writeWaiting);
+    return flushed;
+  };
+
+  const schedule = (): void => {
+    timer ??= setTimeout(() => void flush(), Limits.acknowledgeDelayMs);
   };
 
   return {

@@ -172,8 +172,6 @@ export const startRouter = async (options: RouterOptions): Promise<Router> => {
       logger("warn", "old bodies could not be dropped", { error: String(error) });
     }
   };
-  const expiry = setInterval(() => context.track(expire()), limits.expireIntervalMs);
-  expiry.unref();
 
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -182,6 +180,8 @@ export const startRouter = async (options: RouterOptions): Promise<Router> => {
       resolve();
     });
   });
+  const expiry = setInterval(() => context.track(expire()), limits.expireIntervalMs);
+  expiry.unref();
   context.track(expire());
   const { port } = server.address() as AddressInfo;
   const host = listen.host.includes(":") ? `[${listen.host}]` : listen.host;

@@ -71,7 +71,12 @@ const Ready = Schema.Struct({
   acknowledgedCursor: Count,
   tailCursor: Count,
   acceptedSends: Count,
-});
+}).check(
+  Schema.makeFilter(
+    ({ acknowledgedCursor, tailCursor }) =>
+      acknowledgedCursor <= tailCursor || "expected acknowledgedCursor <= tailCursor",
+  ),
+);
 const Refused = Schema.Struct({ kind: Schema.Literal("refused"), reason: RefusedReason });
 const Accepted = Schema.Struct({
   kind: Schema.Literal("accepted"),

@@ -89,6 +89,7 @@ verifies(
     const told = connect(router, ada, { limits: { heartbeatMs: 10 } });
     await told.until(() => told.disconnects.length === 1);
     const visit = await router.visit(2);
+    await told.until(() => told.readies.length === 2);
     visit.socket.terminate();
     await told.until(() => told.disconnects.length === 2);
     await router.close();

@@ -68,6 +68,7 @@ verifies(
     }
     const refused = [
       { kind: "gap", fromCursor: 3, toCursor: 2 },
+      { kind: "ready", acknowledgedCursor: 2, tailCursor: 1, acceptedSends: 0 },
       { kind: "refused", reason: "mailbox-full" },
       { kind: "rejected", requestId: 1, reason: "superseded" },
       { kind: "accepted", requestId: 2 ** 53, lane: bytes32, sequence: 1 },
