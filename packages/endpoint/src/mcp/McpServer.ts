@@ -38,8 +38,6 @@ export interface McpServer {
   readonly close: () => Promise<void>;
 }
 
-/** A client gives a stream up after two silent intervals; the draft asks for at most 30 s. */
-const heartbeatMsDefault = 15_000;
 /** What open calls get to end by themselves in a clean stop, and then their last frames to leave. */
 const graceMs = 1_000;
 /** Hosts on one machine, each with a few streams. */
@@ -80,7 +78,7 @@ const makeProtocol = (options: McpServerOptions, origin: () => string) => {
   const stream = PendingStream.make({
     pendingCount: operations.pendingCount,
     onPending: operations.onPending,
-    heartbeatMs: options.heartbeatMs ?? heartbeatMsDefault,
+    heartbeatMs: options.heartbeatMs ?? PendingStream.heartbeatMsDefault,
     clock: options.clock,
     random: options.random,
   });

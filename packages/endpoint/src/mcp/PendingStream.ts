@@ -7,6 +7,9 @@ import { codes } from "./McpError.ts";
 
 export const eventName = "org.social-harness/inbox.pending";
 
+/** A client gives a stream up after two silent intervals; the draft asks for at most 30 s. */
+export const heartbeatMsDefault = 15_000;
+
 export type FrameMethod =
   | "notifications/events/active"
   | "notifications/events/event"

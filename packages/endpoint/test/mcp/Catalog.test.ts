@@ -149,14 +149,21 @@ verifies("MGT-25", "C21: list-changed goes to those who listen for it, and to no
   await deaf.close();
 });
 
-verifies("MGT-25", "C16: a client goes on after a restart without a new session", async () => {
+verifies("MGT-13", "C16: a client goes on over a restart without doing anything", async () => {
   const first = await start();
-  const client = await first.client();
-  await client.callTool({ name: "status", arguments: {} });
-  const answers = await Promise.all(
-    Array.from({ length: 5 }, () => RawHttp.callTool(first.port, "status", {})),
+  const client = new Client(
+    { name: "stays", version: "1" },
+    { versionNegotiation: { mode: { pin: "2026-07-28" } } },
   );
-  for (const answer of answers) {
-    expect([answer.status, answer.headers["mcp-session-id"]]).toEqual([200, undefined]);
+  await client.connect(new StreamableHTTPClientTransport(new URL(first.url)));
+  const status = () => client.callTool({ name: "status", arguments: {} });
+  const atFirst = await status();
+  for (let i = 0; i < 3; i++) {
+    await endpoints.pop()?.close();
+    await start({ port: first.port });
+    expect(await status()).toEqual(atFirst);
   }
+  const raw = await RawHttp.callTool(first.port, "status", {});
+  expect(raw.headers).not.toHaveProperty("mcp-session-id");
+  await client.close();
 });

@@ -165,6 +165,7 @@ verifies("ING-46", "the older stream is told that it was taken over, and then en
 });
 
 verifies("ING-44", "heartbeats come at their interval, before and between events", async () => {
+  expect(PendingStream.heartbeatMsDefault).toBe(15_000);
   const { stream, rise } = makeInbox(5);
   const reader = makeReader();
   void stream.attach(reader);

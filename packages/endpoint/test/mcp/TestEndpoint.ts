@@ -60,6 +60,8 @@ export interface TestEndpoint {
 export interface TestEndpointOptions {
   readonly registered?: boolean;
   readonly heartbeatMs?: number;
+  /** 0, any free one, unless a test starts again where another endpoint was. */
+  readonly port?: number;
   readonly overrides?: Partial<Operations>;
   readonly ownerToken?: McpServerOptions["ownerToken"];
 }
@@ -117,7 +119,7 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
 
   const server = await startMcpServer({
     operations,
-    listen: { host: "127.0.0.1", port: 0 },
+    listen: { host: "127.0.0.1", port: options.port ?? 0 },
     ownerToken: options.ownerToken ?? (() => ownerToken),
     logger: (level, event, fields = {}) => void log.push({ level, event, fields }),
     clock: Date.now,
