@@ -101,13 +101,7 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
       const sends = link.mayEnqueue() ? turn.state.sends : [];
       for (const messageId of enqueue(db, sends, conversationOf, packing)) awaitedCopies.add(messageId);
       admittedInTurn = admitCommitted(turn, { self: card.agentId, random, logger, more: admitted.hasMore });
-      const sequence = db.get("SELECT max(sequence) AS last FROM record")?.["last"];
-      if (
-        turn.state.commits > 0 &&
-        Number(sequence) - Settings.integer(db, "verified_sequence") >= checkpointRecords
-      ) {
-        Settings.put(db, "verified_sequence", Number(sequence));
-      }
+      if (turn.state.commits > 0) moveCheckpoint(db, checkpointRecords);
     },
     committed: ({ state }) => {
       sender.forgotten();
@@ -245,10 +239,20 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
       await running.close();
       timers.close();
       await turns.close();
-      db.transaction(() => forget(db, sender.accepted()));
+      db.transaction(() => {
+        forget(db, sender.accepted());
+        moveCheckpoint(db, 1);
+      });
     },
   };
 };
 
-/** Records whose signatures this process verified on arrival move the start-up checkpoint in steps of this many. */
-const checkpointRecords = 1_000;
+/** Steps of the start-up checkpoint: after a kill, the signatures of fewer records than this are verified once more. */
+const checkpointRecords = 256;
+
+/** Moves the start-up checkpoint over records whose signatures this process verified on their arrival. */
+const moveCheckpoint = (db: Database, stepMin: number): void => {
+  const last = Number(db.get("SELECT max(sequence) AS last FROM record")?.["last"] ?? 0);
+  if (last - Settings.integer(db, "verified_sequence") >= stepMin)
+    Settings.put(db, "verified_sequence", last);
+};

@@ -48,6 +48,7 @@ export interface NetworkAgent {
   readonly texts: () => ReadonlyArray<string>;
   readonly untilItems: (count: number, waitMs?: number) => Promise<ReadonlyArray<Delivery>>;
   readonly close: () => Promise<void>;
+  readonly isClosed: () => boolean;
 }
 
 export interface NetworkAgentOptions {
@@ -140,6 +141,13 @@ export const openAgent = async (options: NetworkAgentOptions): Promise<NetworkAg
     }
   };
 
+  let closed: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    await agent.close();
+    registry.close();
+    db.close();
+  };
+
   return {
     name,
     card,
@@ -175,10 +183,7 @@ export const openAgent = async (options: NetworkAgentOptions): Promise<NetworkAg
       await until(`${name} holds ${count} items`, () => Inbox.unreadCount(db) >= count, waitMs);
       return items();
     },
-    close: async () => {
-      await agent.close();
-      registry.close();
-      db.close();
-    },
+    close: () => (closed ??= close()),
+    isClosed: () => closed !== undefined,
   };
 };

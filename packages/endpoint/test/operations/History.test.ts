@@ -1,0 +1,207 @@
+import { expect } from "vitest";
+import { initial } from "@social-harness/protocol/conversation/State";
+import { type AgentId, RecordHash } from "@social-harness/protocol/identity/Identifier";
+import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
+import { makeRegistryClient } from "@social-harness/registry/client/RegistryClient";
+import * as Chains from "@social-harness/testkit/Chains";
+import type { NetworkAgent } from "@social-harness/testkit/network/NetworkAgent";
+import { type TestNetwork, testNetwork } from "@social-harness/testkit/network/TestNetwork";
+import { verifies } from "@social-harness/testkit/Verifies";
+import * as ConversationRows from "../../src/conversations/ConversationRows.ts";
+import { createContinuations } from "../../src/operations/Continuations.ts";
+import { readConversation, searchConversations, type Snapshot } from "../../src/operations/History.ts";
+import { OperationError } from "../../src/operations/OperationError.ts";
+import type { ReadConversationInput, ReadConversationResult } from "../../src/operations/Operations.ts";
+import { verifyRecords } from "../../src/store/VerifyRecords.ts";
+import { temporaryStore } from "../store/TemporaryStore.ts";
+
+let drawn = 0;
+const random = (byteCount: number): Buffer => Buffer.alloc(byteCount, String(++drawn));
+
+interface Reader {
+  readonly read: (input: ReadConversationInput) => Promise<ReadConversationResult>;
+  readonly reason: (input: ReadConversationInput) => Promise<string>;
+  now: number;
+}
+
+const readerOf = (network: TestNetwork, { db, name }: NetworkAgent): Reader => {
+  const { registryUrl, registryKey, trust } = network;
+  const registry = makeRegistryClient({ url: registryUrl, registryKey });
+  const continuations = createContinuations<Snapshot>(random, () => reader.now);
+  const reader: Reader = {
+    now: 0,
+    read: (input) => readConversation({ db, self: name, trust, registry, continuations }, input),
+    reason: async (input) => {
+      try {
+        await reader.read(input);
+        return "no failure";
+      } catch (error) {
+        if (error instanceof OperationError) return error.reason;
+        throw error;
+      }
+    },
+  };
+  return reader;
+};
+
+const someHash = RecordHash.fromBytes(Buffer.alloc(32, 3));
+
+verifies(
+  ["MGT-40", "MGT-41", "MGT-42", "MGT-43", "MGT-44", "MGT-46"],
+  "a read is a snapshot of its first moment, in pages of at most 50 verified records, each continuation good once",
+  async () => {
+    const network = await testNetwork();
+    const [ann] = await network.openAll(["ann", "bob"]);
+    await ann.send("agent:bob", "genesis");
+    await Promise.all(Array.from({ length: 109 }, (_, i) => ann.send("agent:bob", `${i}`)));
+    const reader = readerOf(network, ann);
+    const first = await reader.read({ address: "agent:bob" });
+    await ann.send("agent:bob", "later");
+    const second = await reader.read({ continuation: first.continuation as string });
+    expect(await reader.reason({ continuation: first.continuation as string })).toBe("invalid-continuation");
+    const third = await reader.read({ continuation: second.continuation as string });
+    expect([first, second, third].map(({ records }) => records.length)).toEqual([50, 50, 10]);
+    expect(third.continuation).toBeNull();
+    const records = [first, second, third].flatMap((page) => page.records);
+    expect(records.map(({ recordCore }) => recordCore.action.height)).toEqual(records.map((_, i) => i));
+    const trust = { verifier: Ed25519.verifier, registryKey: network.registryKey };
+    await expect(verifyRecords(trust, null, records, () => false)).resolves.toMatchObject({ height: 109 });
+    expect(await ann.history("agent:bob", records[109]?.recordHash)).toHaveLength(1);
+    expect(await ann.history("agent:bob", records[59]?.recordHash)).toHaveLength(51);
+    const whole = await ann.history("agent:bob");
+    expect(await ann.history("agent:bob", whole.at(-1)?.recordHash)).toEqual([]);
+    expect(first.continuation).toMatch(/^[A-Za-z0-9_-]{43}$/);
+  },
+);
+
+verifies("MGT-42", "C75: a page stops before 2 MiB, and holds one record at least", async () => {
+  const network = await testNetwork();
+  const [ann] = await network.openAll(["ann", "bob"]);
+  for (let i = 0; i < 9; i++) await ann.send("agent:bob", "x".repeat(262_117));
+  const reader = readerOf(network, ann);
+  const first = await reader.read({ address: "agent:bob" });
+  expect(first.records).toHaveLength(7);
+  expect(Buffer.byteLength(JSON.stringify(first))).toBeLessThan(2_097_152);
+  const second = await reader.read({ continuation: first.continuation as string });
+  expect(second.records).toHaveLength(2);
+  expect(second.continuation).toBeNull();
+});
+
+verifies(
+  "MGT-45",
+  "at most 256 snapshots are retained, the oldest goes first, each for ten idle minutes",
+  () => {
+    let now = 0;
+    const { mint, redeem } = createContinuations<number>(random, () => now);
+    const minted = Array.from({ length: 257 }, (_, i) => mint(i));
+    expect(redeem(minted[0] as string)).toBeNull();
+    expect(redeem(minted[1] as string)).toBe(1);
+    expect(redeem(minted[1] as string)).toBeNull();
+    now = 599_999;
+    expect(redeem(minted[2] as string)).toBe(2);
+    now = 600_000;
+    expect(redeem(minted[3] as string)).toBeNull();
+  },
+);
+
+verifies("MGT-43", "a continuation that is drawn twice is drawn again", () => {
+  const bytes = [1, 1, 2].map((byte) => Buffer.alloc(32, byte));
+  const { mint, redeem } = createContinuations<string>(
+    () => bytes.shift() as Buffer,
+    () => 0,
+  );
+  const [first, second] = [mint("first"), mint("second")];
+  expect(first).not.toBe(second);
+  expect([redeem(first), redeem(second)]).toEqual(["first", "second"]);
+});
+
+verifies("MGT-44", "a continuation that is none here is never a new snapshot", async () => {
+  const network = await testNetwork();
+  const [ann] = await network.openAll(["ann", "bob"]);
+  await ann.send("agent:bob", "genesis");
+  await Promise.all(Array.from({ length: 50 }, (_, i) => ann.send("agent:bob", `${i}`)));
+  const minted = (await readerOf(network, ann).read({ address: "agent:bob" })).continuation as string;
+  const other = readerOf(network, ann);
+  for (const continuation of [minted, "", "x", `${minted}=`, minted.slice(1), "agent:bob"]) {
+    expect(await other.reason({ continuation })).toBe("invalid-continuation");
+  }
+});
+
+verifies(
+  ["MGT-47", "MGT-48"],
+  "what is not here is told apart: no address, no agent, no history",
+  async () => {
+    const network = await testNetwork();
+    const [ann, bob] = await network.openAll(["ann", "bob", "cyd"]);
+    await ann.send("agent:bob", "genesis");
+    await bob.send("agent:cyd", "another chain");
+    const reader = readerOf(network, ann);
+    for (const address of [
+      "",
+      "bob",
+      "agent:ann",
+      "group:bob,ann,cyd",
+      "group:bob,cyd,dan",
+      "group:ann,bob",
+    ]) {
+      expect([address, await reader.reason({ address })]).toEqual([address, "invalid-address"]);
+    }
+    expect(await reader.reason({ address: "agent:nobody" })).toBe("unknown-agent");
+    expect(await reader.reason({ address: "group:ann,bob,nobody" })).toBe("unknown-agent");
+    expect(await reader.reason({ address: "agent:cyd" })).toBe("history-gap");
+    expect(await reader.reason({ address: "group:ann,bob,cyd" })).toBe("history-gap");
+    expect(await reader.reason({ address: "agent:bob", afterRecordHash: someHash })).toBe("history-gap");
+    const [foreign] = await bob.history("agent:cyd");
+    expect(
+      await reader.reason({ address: "agent:bob", afterRecordHash: foreign?.recordHash ?? someHash }),
+    ).toBe("history-gap");
+    await network.registry.stop();
+    expect(await reader.reason({ address: "agent:nobody-else" })).toBe("history-gap");
+    expect((await reader.read({ address: "agent:bob" })).records).toHaveLength(1);
+  },
+);
+
+verifies("MGT-50", "a read creates no delivery and leaves the inbox as it was", async () => {
+  const network = await testNetwork();
+  const [ann, bob] = await network.openAll(["ann", "bob"]);
+  await ann.send("agent:bob", "one");
+  const before = await bob.untilItems(1);
+  await bob.history("agent:ann");
+  expect(bob.items()).toEqual(before);
+});
+
+verifies(
+  ["MGT-32", "MGT-33", "MGT-34"],
+  "certified conversations are found in byte order after a bound that need not exist, 50 at a time",
+  () => {
+    const db = temporaryStore();
+    const add = (peer: string, isCertified: boolean): void => {
+      const { actors, members, records } = Chains.chain(["ann", peer], [{ author: "ann", text: "hello" }]);
+      const conversation = ConversationRows.create(db, members, actors[0]?.card.agentId as AgentId);
+      const [record] = records;
+      if (!isCertified || record === undefined) return;
+      const { recordHash, recordCore } = record;
+      const head = { height: 0, recordHash, anchorHash: recordCore.anchorHash };
+      ConversationRows.save(db, { ...conversation, state: { ...initial, head } });
+    };
+    const peers = Array.from({ length: 102 }, (_, i) => `peer-${(i * 37) % 102}`);
+    db.transaction(() => {
+      for (const peer of peers) add(peer, true);
+      add("never-answered", false);
+    });
+    const all = peers.map((peer) => `agent:${peer}`).sort();
+    const pages = [searchConversations(db, undefined)];
+    while (pages.at(-1)?.hasMore === true)
+      pages.push(searchConversations(db, pages.at(-1)?.addresses.at(-1)));
+    expect(pages.map(({ addresses }) => addresses.length)).toEqual([50, 50, 2]);
+    expect(pages.flatMap(({ addresses }) => addresses)).toEqual(all);
+    expect(searchConversations(db, all[51])).toMatchObject({ addresses: all.slice(52), hasMore: false });
+    expect(searchConversations(db, "agent:peer-98x").addresses).toEqual(
+      all.filter((one) => one > "agent:peer-98x"),
+    );
+    expect(searchConversations(db, "group:aaa,bbb,ccc").addresses).toEqual([]);
+    for (const bound of ["", "peer-1", "agent:Peer", "group:bbb,aaa,ccc"]) {
+      expect(() => searchConversations(db, bound)).toThrow(OperationError);
+    }
+  },
+);

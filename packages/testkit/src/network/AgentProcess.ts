@@ -1,0 +1,82 @@
+// A handle on an agent that runs in a process of its own: asks it over JSON lines, and ends it with SIGKILL at any instant.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type { SendResult } from "@social-harness/endpoint/operations/Operations";
+import type { Answer, Asked, Request } from "./AgentMain.ts";
+import type { NetworkAgentOptions } from "./NetworkAgent.ts";
+
+export interface AgentProcess {
+  readonly send: (to: string, text: string, idempotencyKey?: string) => Promise<SendResult>;
+  readonly texts: () => Promise<ReadonlyArray<string>>;
+  /** SIGKILL. What was asked and not answered rejects. */
+  readonly kill: () => Promise<void>;
+  /** An orderly end. */
+  readonly close: () => Promise<void>;
+}
+
+interface Waiting {
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+const main = fileURLToPath(new URL("./AgentMain.ts", import.meta.url));
+
+/** Resolves when the agent is up: its store checked, registered, its mailbox being read. */
+export const startAgentProcess = async (
+  options: Omit<NetworkAgentOptions, "clock">,
+): Promise<AgentProcess> => {
+  const child = spawn(process.execPath, [main, JSON.stringify(options)], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const exited = once(child, "exit");
+  const waiting = new Map<number, Waiting>();
+  const up = Promise.withResolvers<void>();
+  let asked = 0;
+
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    const message = JSON.parse(line) as Answer | { readonly up: true };
+    if ("up" in message) return up.resolve();
+    const call = waiting.get(message.id);
+    waiting.delete(message.id);
+    if (message.failure === undefined) call?.resolve(message.result);
+    else call?.reject(new Error(message.failure));
+  });
+  child.stdin.on("error", () => undefined);
+  child.on("exit", () => {
+    const over = new Error(`the process of ${options.name} has ended`);
+    up.reject(over);
+    for (const { reject } of waiting.values()) reject(over);
+    waiting.clear();
+  });
+
+  const ask = (request: Request): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      const id = ++asked;
+      waiting.set(id, { resolve, reject });
+      child.stdin.write(JSON.stringify({ id, request } satisfies Asked) + "\n");
+    });
+
+  await up.promise;
+  return {
+    send: (to, text, idempotencyKey) =>
+      ask({
+        kind: "send",
+        to,
+        text,
+        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+      }) as Promise<SendResult>,
+    texts: () => ask({ kind: "texts" }) as Promise<ReadonlyArray<string>>,
+    kill: async () => {
+      child.kill("SIGKILL");
+      await exited;
+    },
+    close: async () => {
+      await ask({ kind: "close" });
+      child.stdin.end();
+      await exited;
+    },
+  };
+};
