@@ -8,7 +8,8 @@ import type { Tree } from "./TidyTree.ts";
 
 /** Shipped although no command reaches them today. */
 export const kept: TidyGraph.Kept = {
-  "packages/log/src/MemoryLog.ts": "the second engine of the log contract, for tests and simulation",
+  "packages/log/src/Url.ts":
+    "opens either engine by its URL, for tests and for whoever embeds a service; the command line keeps sqlite files of its own",
 };
 
 export const rules: ReadonlyArray<Rule> = [

@@ -68,9 +68,14 @@ export const behindTheWireRule: Rule = {
     ),
 };
 
-/** Another package is named, never reached by a path; a test may also use the tools, which have no name. */
-const mayReach = (from: SourceFile, target: string): boolean =>
-  folderOf(target) === from.packageFolder || (from.role === "test" && folderOf(target) === null);
+/**
+ * Another package is named, never reached by a path. A test may also use the tools, which have no name, and the testkit
+ * starts programs of other packages, which are processes and not modules.
+ */
+const mayReach = (from: SourceFile, target: string, { started }: Import): boolean =>
+  folderOf(target) === from.packageFolder ||
+  (from.role === "test" && folderOf(target) === null) ||
+  (started && (from.role === "test" || from.packageFolder === "testkit"));
 
 export const relativeImportsRule: Rule = {
   name: "relative imports",
@@ -78,7 +83,7 @@ export const relativeImportsRule: Rule = {
     sources.flatMap((file) =>
       file.imports.flatMap((imported): ReadonlyArray<Finding> => {
         const target = imported.specifier.startsWith(".") ? resolve(file, imported) : null;
-        if (target === null || file.packageFolder === null || mayReach(file, target)) return [];
+        if (target === null || file.packageFolder === null || mayReach(file, target, imported)) return [];
         const message = `${imported.specifier} leaves the package; import ${scope}<package>/<path> instead`;
         return [{ path: file.path, line: imported.line, message }];
       }),

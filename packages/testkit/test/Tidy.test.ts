@@ -44,7 +44,11 @@ const examples: Readonly<Record<string, Example>> = {
   "relative imports": {
     broken: logUsing("../../protocol/src/Limits.ts"),
     says: "import @social-harness/<package>/<path> instead",
-    sound: { ...logUsing("./wire/A.ts"), ...inTest('import "../../../tools/vectors/A.ts";') },
+    sound: {
+      ...logUsing("./wire/A.ts"),
+      ...inTest('import "../../../tools/vectors/A.ts";'),
+      ...inside("testkit", 'new URL("../../cli/src/main.ts", import.meta.url);'),
+    },
   },
   "declared dependencies": {
     broken: { ...logUsing("ws"), "packages/log/package.json": manifest({ devDependencies: { ws: "1" } }) },
