@@ -1,5 +1,6 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=4
 // The installed binary. Plain JavaScript, so that a Node too old to run TypeScript can still say so in one line.
+// The flag keeps V8's young generation small: left alone it takes 100 MB of a daemon that is idle again after a burst.
 
 import process from "node:process";
 
