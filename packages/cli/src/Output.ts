@@ -70,6 +70,9 @@ export const create = (json: boolean): Output => ({
   style: (style, text) => styleText(style, text, { stream: process.stdout }),
 });
 
+/** "1 record", "2 records". */
+export const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? "" : "s"}`;
+
 export const printFailure = (failure: Failure, json: boolean): void => {
   const { reason, message, next } = failure;
   if (json) {

@@ -50,17 +50,8 @@ const build = async (words: ReadonlyArray<string>, json: boolean): Promise<Comma
   return program;
 };
 
-/** A reader that has seen enough (`| head`) is no failure. */
-const endQuietlyWhenNobodyReads = (): void => {
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") process.exit(0);
-    throw error;
-  });
-};
-
 /** Runs one command line and returns its exit code. */
 export const run = async (words: ReadonlyArray<string>): Promise<number> => {
-  endQuietlyWhenNobodyReads();
   const json = words.includes("--json");
   try {
     const program = await build(words, json);

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
-import { failureOf, repositoryRoot, run, temporaryFolder } from "./Binary.ts";
+import { failureOf, repositoryRoot, run, runHere, temporaryFolder } from "./Binary.ts";
 
 const commands = [
   ["demo"],
@@ -27,28 +27,19 @@ const commands = [
   ["verify"],
 ];
 
-/** Starting a process costs a third of a second; a few at a time share the cores. */
-const each = async <A>(values: ReadonlyArray<A>, work: (value: A) => Promise<void>): Promise<void> => {
-  const waiting = values.values();
-  const lane = async (): Promise<void> => {
-    for (const value of waiting) await work(value);
-  };
-  await Promise.all([lane(), lane(), lane()]);
-};
-
 describe("the command line", () => {
   verifies("RUN-04", "every command has --help with an example, and takes --json", async () => {
-    await each(commands, async (words) => {
-      const { code, stdout } = await run([...words, "--help"]);
+    for (const words of commands) {
+      const { code, stdout } = await runHere([...words, "--help"]);
       expect([words, code]).toEqual([words, 0]);
       expect(stdout).toContain(`Usage: social-harness ${words.join(" ")}`);
       expect(stdout).toContain(`$ social-harness ${words.join(" ")}`);
       expect(stdout).toContain("--json");
-    });
+    }
   });
 
   test("the top tells the exit codes and lists every command", async () => {
-    const { code, stdout } = await run(["--help"]);
+    const { code, stdout } = await runHere(["--help"]);
     expect(code).toBe(0);
     expect(stdout).toContain(
       "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 daemon or network out of reach.",
@@ -74,13 +65,13 @@ describe("the command line", () => {
         ["verify", "nowhere.jsonl", "--state", state],
         ["verify", "nowhere.jsonl", "--registry-key", "short"],
       ];
-      await each(wrong, async (words) => {
-        const ended = await run([...words, "--json"]);
+      for (const words of wrong) {
+        const ended = await runHere([...words, "--json"]);
         expect([words, ended.code, ended.stdout]).toEqual([words, 2, ""]);
         expect(failureOf(ended)).toMatchObject({ reason: "usage" });
         expect(failureOf(ended).message).not.toBe("");
         expect(failureOf(ended).next).not.toBe("");
-      });
+      }
       const plain = await run(["send"]);
       expect(plain.code).toBe(2);
       expect(plain.stderr).toContain("missing required argument 'address'");
@@ -99,14 +90,14 @@ describe("the command line", () => {
       ["history"],
       ["export", "agent:bob-agent"],
     ];
-    await each(words, async (command) => {
-      const ended = await run([...command, "--state", state, "--json"]);
+    for (const command of words) {
+      const ended = await runHere([...command, "--state", state, "--json"]);
       expect([command, ended.code, ended.stdout]).toEqual([command, 3, ""]);
       expect(failureOf(ended)).toMatchObject({
         reason: "daemon-not-running",
         next: `Start it with \`social-harness daemon --state ${state}\`.`,
       });
-    });
+    }
     const plain = await run(["status", "--state", state]);
     expect(plain.stderr).toBe(
       `error: no daemon runs on ${state}\n  Start it with \`social-harness daemon --state ${state}\`.\n`,
@@ -121,20 +112,18 @@ describe("the command line", () => {
       env: { XDG_STATE_HOME: state, SOCIAL_HARNESS_STATE: "/elsewhere" },
     });
     expect(failureOf(profile).message).toContain(join(state, "social-harness", "work"));
-    const bad = await run(["status", "--profile", "../x", "--json"]);
+    const bad = await runHere(["status", "--profile", "../x", "--json"]);
     expect([bad.code, failureOf(bad).reason]).toEqual([1, "state-malformed"]);
   });
 
   verifies("RUN-14", "a Node older than 24 is told so in one line", async () => {
     const older = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'22.1.0'})";
-    for (const entry of ["packages/cli/bin/social-harness.js", "packages/cli/src/main.ts"]) {
-      const { code, stdout, stderr } = await run(["status"], {
-        nodeOptions: ["--import", older],
-        entry: join(repositoryRoot, entry),
-      });
-      expect([code, stdout]).toEqual([2, ""]);
-      expect(stderr).toMatch(/^social-harness needs Node 24 or newer; this is .*\n$/);
-    }
+    const { code, stdout, stderr } = await run(["status"], {
+      nodeOptions: ["--import", older],
+      entry: join(repositoryRoot, "packages/cli/bin/social-harness.js"),
+    });
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(/^social-harness needs Node 24 or newer; this is .*\n$/);
   });
 
   test("the launcher that an old Node must read has no syntax of a newer one", () => {

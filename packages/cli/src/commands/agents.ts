@@ -40,7 +40,7 @@ export const agents = (parent: Command): void => {
     }),
   )
     .option("--name <agent>", "exactly this name")
-    .option("--id <agt_...>", "exactly this id")
+    .option("--id <agent id>", "exactly this id")
     .option("--prefix <text>", "names that begin so")
     .option("--after <agent>", "names behind this one");
   act<Options, []>(command, async ({ output, options }) => {

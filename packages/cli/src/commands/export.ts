@@ -2,6 +2,7 @@
 
 import process from "node:process";
 import type { Command } from "commander";
+import { count } from "../Output.ts";
 import { act, define, withState } from "../Command.ts";
 import { exportOf, writeWhole } from "../daemon/Exporting.ts";
 import { pathOf, type StateOptions } from "../daemon/Profile.ts";
@@ -39,8 +40,9 @@ export const exportConversation = (parent: Command): void => {
       const headRecordHash = records.at(-1)?.recordHash;
       output.result(
         { address, file: options.output, records: records.length, headRecordHash },
-        `${records.length} records of ${address} in ${options.output}\nCheck it anywhere: social-harness verify ${options.output} --registry-key <key>`,
+        `${count(records.length, "record")} of ${address} in ${options.output}`,
       );
+      output.remark(`check it anywhere with: social-harness verify ${options.output} --registry-key <key>`);
     }),
   );
 };

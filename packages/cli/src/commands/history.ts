@@ -9,6 +9,7 @@ import type { DaemonClient } from "../daemon/DaemonClient.ts";
 import { readConversation, searchConversations } from "../daemon/History.ts";
 import type { StateOptions } from "../daemon/Profile.ts";
 import { withDaemon } from "../daemon/Running.ts";
+import { count } from "../Output.ts";
 import { contentLines } from "../text/Items.ts";
 
 interface Options extends StateOptions {
@@ -48,7 +49,7 @@ const show = async ({ output, options }: Context<Options>, client: DaemonClient,
   output.say(
     records.length === 0
       ? "Nothing after that record."
-      : `${records.length} records, all verified by the daemon.`,
+      : `${count(records.length, "record")}, verified by the daemon.`,
   );
 };
 
@@ -65,7 +66,7 @@ export const history = (parent: Command): void => {
     }),
   )
     .argument("[address]", "agent:<name> or the complete group:<name>,<name>,...")
-    .option("--after <rch_...>", "only what follows this record");
+    .option("--after <record hash>", "only what follows this record");
   act<Options, [string | undefined]>(command, (context, address) =>
     withDaemon(context.options, ({ client }) =>
       address === undefined ? list(context, client) : show(context, client, address),

@@ -76,7 +76,7 @@ export const join = (parent: Command): void => {
   )
     .argument("<invite>", "what the network's operator sent you")
     .requiredOption("--name <agent>", "the agent's name, for good")
-    .option("--principal <prn_...>", "whom it acts for; a new one when absent");
+    .option("--principal <principal id>", "whom it acts for; a new one when absent");
   act<Options, [string]>(command, async ({ output, options }, text) => {
     const invite = readInvite(text);
     const name = checkName(options.name);

@@ -3,10 +3,12 @@
 import process from "node:process";
 import { text as readStream } from "node:stream/consumers";
 import type { Command } from "commander";
+import * as AgentName from "@social-harness/protocol/identity/AgentName";
 import { act, define, withState } from "../Command.ts";
 import type { StateOptions } from "../daemon/Profile.ts";
 import { withDaemon } from "../daemon/Running.ts";
-import { misused } from "../Failure.ts";
+import { ofReason } from "../daemon/Explain.ts";
+import { failed, misused } from "../Failure.ts";
 
 interface Options extends StateOptions {
   readonly key?: string;
@@ -36,6 +38,10 @@ export const send = (parent: Command): void => {
     .argument("[text]", "the text; from stdin when absent or -")
     .option("--key <idempotency key>", "repeat the same call safely");
   act<Options, [string, string | undefined]>(command, async ({ output, options }, address, written) => {
+    if (AgentName.is(address)) {
+      const { reason, message } = ofReason("invalid-address");
+      throw failed(reason, message, `Write agent:${address}.`);
+    }
     const text = await textOf(written);
     await withDaemon(options, async ({ client }) => {
       const result = await output.during(

@@ -9,6 +9,7 @@ import { act, define, withState } from "../Command.ts";
 import { pinnedRegistryKey, type StateOptions } from "../daemon/Profile.ts";
 import { verifyFile } from "../daemon/Verifying.ts";
 import { misused } from "../Failure.ts";
+import { count } from "../Output.ts";
 import { postJson, postLines } from "../text/Posts.ts";
 
 interface Options extends StateOptions {
@@ -68,7 +69,7 @@ export const verify = (parent: Command): void => {
       "",
       output.style(
         "green",
-        `verified: ${header.records} records of ${members.map((card) => card.agentName).join(", ")}`,
+        `verified: ${count(header.records, "record")} of ${members.map((card) => card.agentName).join(", ")}`,
       ),
       `exported by ${exporter.agentName} as ${header.address}`,
       `head ${header.headRecordHash}`,

@@ -57,20 +57,26 @@ const issueOf = (data: unknown): string | undefined => {
   return Array.isArray(path) && path.length > 0 ? `${path.join(".")}: ${message}` : message;
 };
 
+/** A tool outside the catalog is reported as a defect of the call's name; before registration that is nearly every one. */
+const isUnknownTool = (data: unknown): boolean => {
+  const issues = fieldOf(data, "issues");
+  const path = fieldOf(Array.isArray(issues) ? issues[0] : undefined, "path");
+  return Array.isArray(path) && path.length === 1 && path[0] === "name";
+};
+
 const failureOf = (place: Place, name: string, error: unknown): Failure => {
   if (error instanceof ProtocolError) {
     const reason = fieldOf(error.data, "reason");
     if (typeof reason === "string") return ofReason(reason, issueOf(error.data));
     if (error.code !== Number(ProtocolErrorCode.InvalidParams)) return otherVersion(error);
     const issue = issueOf(error.data);
-    if (issue !== undefined) {
+    if (issue !== undefined && !isUnknownTool(error.data)) {
       return failed(
         "invalid-params",
         `the daemon refused the call of ${name}: ${issue}`,
         "Correct that argument.",
       );
     }
-    // Before registration only `register` and `status` exist.
     return ofReason("not-registered");
   }
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {

@@ -84,14 +84,15 @@ const words: Readonly<Record<Reason, Words>> = {
 
 const isReason = (reason: string): reason is Reason => Object.hasOwn(words, reason);
 
-/** The failure of a tool that gave `reason`; `detail` is what it said beside it, such as the issues of a malformed call. */
+/**
+ * The failure of a tool that gave `reason`. What it said beside the reason tells more than the table only where the table
+ * cannot know, as with a content's defect.
+ */
 export const ofReason = (reason: string, detail?: string): Failure => {
-  const { exitCode, message, next } = isReason(reason)
-    ? words[reason]
-    : failure("the daemon failed in a way it does not explain", "Its cause is in logs/ in the state folder.");
-  return new Failure(exitCode, {
-    reason,
-    message: detail === undefined || detail === "" ? message : `${message} (${detail})`,
-    next,
-  });
+  const known = isReason(reason) ? words[reason] : null;
+  const { exitCode, message, next } =
+    known ??
+    failure("the daemon failed in a way it does not explain", "Its cause is in logs/ in the state folder.");
+  const tellsMore = detail !== undefined && (known === null || reason === "content-invalid");
+  return new Failure(exitCode, { reason, message: tellsMore ? `${message} (${detail})` : message, next });
 };

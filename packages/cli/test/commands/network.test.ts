@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
 import * as Invite from "@social-harness/registry/Invite";
-import { failureOf, lastJson, run, serve, temporaryFolder } from "../Binary.ts";
+import { failureOf, lastJson, runHere, serve, temporaryFolder } from "../Binary.ts";
 
 const start = (data: string, ...more: ReadonlyArray<string>) =>
   serve(["network", "start", "--data", data, "--listen", "127.0.0.1:0", "--json", ...more]);
@@ -48,15 +48,15 @@ describe("network", () => {
     const data = temporaryFolder();
     const network = await start(data);
     const created = lastJson(
-      await run(["network", "invite", "create", "--data", data, "--uses", "3", "--json"]),
+      await runHere(["network", "invite", "create", "--data", data, "--uses", "3", "--json"]),
     );
     expect(Object.keys(created)).toEqual(["invite"]);
     const { admission, ...description } = Invite.decode(created["invite"] as string);
     expect(admission).toMatch(/^adm_/);
-    const shown = await run(["network", "show", "--data", data, "--json"]);
+    const shown = await runHere(["network", "show", "--data", data, "--json"]);
     expect(lastJson(shown)).toEqual(network.ready);
     expect(lastJson(shown)).toMatchObject(description);
-    const listed = await run(["network", "invite", "list", "--data", data, "--json"]);
+    const listed = await runHere(["network", "invite", "list", "--data", data, "--json"]);
     expect(lastJson(listed)["invites"]).toMatchObject([{ state: "open", uses: 3, used: 0 }]);
     const everything = shown.stdout + listed.stdout + JSON.stringify(network.ready);
     expect(everything).not.toContain(admission);
@@ -69,11 +69,11 @@ describe("network", () => {
   verifies("RUN-09", "an invite is revoked while the network runs, once and for good", async () => {
     const data = temporaryFolder();
     await start(data);
-    await run(["network", "invite", "create", "--data", data]);
+    await runHere(["network", "invite", "create", "--data", data]);
     const list = async () =>
-      lastJson(await run(["network", "invite", "list", "--data", data, "--json"]))["invites"];
+      lastJson(await runHere(["network", "invite", "list", "--data", data, "--json"]))["invites"];
     const [{ inviteId }] = (await list()) as [{ inviteId: string }];
-    const revoke = (id: string) => run(["network", "invite", "revoke", id, "--data", data, "--json"]);
+    const revoke = (id: string) => runHere(["network", "invite", "revoke", id, "--data", data, "--json"]);
     expect(lastJson(await revoke(inviteId))).toEqual({ kind: "revoked" });
     expect(lastJson(await revoke(inviteId))).toEqual({ kind: "already_revoked" });
     expect(await list()).toMatchObject([{ inviteId, state: "revoked" }]);
@@ -85,7 +85,15 @@ describe("network", () => {
   verifies("RUN-07", "a port that is taken is a failure with a next step", async () => {
     const network = await start(temporaryFolder());
     const { host } = new URL(network.ready["registryUrl"] as string);
-    const second = await run(["network", "start", "--data", temporaryFolder(), "--listen", host, "--json"]);
+    const second = await runHere([
+      "network",
+      "start",
+      "--data",
+      temporaryFolder(),
+      "--listen",
+      host,
+      "--json",
+    ]);
     expect([second.code, failureOf(second).reason]).toEqual([1, "cannot-listen"]);
     expect(failureOf(second).message).toContain(host);
   });

@@ -7,7 +7,7 @@ import { verifies } from "@social-harness/testkit/Verifies";
 import * as Chains from "@social-harness/testkit/Chains";
 import type { MessageAddress } from "@social-harness/protocol/address/Address";
 import * as Export from "@social-harness/protocol/history/Export";
-import { failureOf, lastJson, run, temporaryFolder } from "../Binary.ts";
+import { failureOf, lastJson, run, runHere, temporaryFolder } from "../Binary.ts";
 
 const { actors, records } = Chains.chain(
   ["ada-agent", "bob-agent"],
@@ -60,7 +60,7 @@ describe("verify", () => {
   });
 
   verifies("RUN-41", "shows other people's words so that they cannot pass for its own", async () => {
-    const { code, stdout } = await run(["verify", write(text), "--registry-key", key]);
+    const { code, stdout } = await runHere(["verify", write(text), "--registry-key", key]);
     expect(code).toBe(0);
     expect(stdout).toContain("    Monday?\n    verified: 99 records\n");
     expect(stdout).toContain("\\u{1b}[31mNo.");
@@ -77,7 +77,7 @@ describe("verify", () => {
       for (const at of middles) {
         const changed = Buffer.from(bytes);
         changed[at] = (changed[at] as number) ^ 1;
-        const ended = await run(["verify", write(changed), "--registry-key", key, "--json"]);
+        const ended = await runHere(["verify", write(changed), "--registry-key", key, "--json"]);
         expect([at, ended.code, ended.stdout]).toEqual([at, 1, ""]);
         expect(failureOf(ended).reason).toBe("export-invalid");
         expect(failureOf(ended).message).toMatch(/^this is no intact export: line [1-4]: /);
@@ -87,19 +87,19 @@ describe("verify", () => {
 
   verifies("RUN-42", "refuses another Registry key (C69)", async () => {
     const other = ada.signer.publicKey;
-    const ended = await run(["verify", write(text), "--registry-key", other, "--json"]);
+    const ended = await runHere(["verify", write(text), "--registry-key", other, "--json"]);
     expect(ended.code).toBe(1);
     expect(failureOf(ended).message).toContain("line 1: the export names another Registry key");
   });
 
   verifies("RUN-42", "fails on a file that is not there", async () => {
-    const ended = await run(["verify", join(temporaryFolder(), "none"), "--registry-key", key, "--json"]);
+    const ended = await runHere(["verify", join(temporaryFolder(), "none"), "--registry-key", key, "--json"]);
     expect([ended.code, failureOf(ended).reason]).toEqual([1, "file-unreadable"]);
   });
 
   verifies("RUN-41", "changes nothing in the file", async () => {
     const path = write(text);
-    await run(["verify", path, "--registry-key", key]);
+    await runHere(["verify", path, "--registry-key", key]);
     expect(readFileSync(path, "utf8")).toBe(text);
   });
 });

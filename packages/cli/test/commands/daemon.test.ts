@@ -1,0 +1,74 @@
+// `daemon` as a process: how it is found, refused, stopped and killed.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect } from "vitest";
+import { verifies } from "@social-harness/testkit/Verifies";
+import { failureOf, runHere, type Served } from "../Binary.ts";
+import { joined, root, startDaemon } from "../Town.ts";
+
+const ada = join(root, "ada");
+let adaDaemon: Served;
+
+beforeAll(async () => {
+  await joined(ada, "ada-agent");
+  adaDaemon = await startDaemon(ada);
+});
+
+describe("the daemon", () => {
+  verifies("RUN-22", "is found through endpoint.json, which appears when it is ready", async () => {
+    const endpoint = JSON.parse(readFileSync(join(ada, "endpoint.json"), "utf8")) as unknown;
+    expect(endpoint).toEqual({ pid: adaDaemon.pid, mcpUrl: adaDaemon.ready["mcpUrl"] });
+    expect(adaDaemon.ready).toEqual(endpoint);
+  });
+
+  verifies("RUN-21", "a second one on the same folder refuses and names the holder", async () => {
+    const second = await runHere(["daemon", "--state", ada, "--port", "0", "--json"]);
+    expect([second.code, failureOf(second).reason]).toEqual([1, "state-held"]);
+    expect(failureOf(second).message).toContain(`pid ${adaDaemon.pid}`);
+  });
+
+  verifies("RUN-24", "a wrong flag or field is named", async () => {
+    const flag = await runHere(["daemon", "--state", ada, "--port", "70000", "--json"]);
+    expect([flag.code, failureOf(flag).message]).toEqual([2, expect.stringContaining("--port: ")]);
+    const state = join(root, "faulty");
+    await runHere(["init", "--state", state]);
+    const empty = await runHere(["daemon", "--state", state, "--json"]);
+    expect([empty.code, failureOf(empty).message]).toEqual([
+      1,
+      expect.stringContaining("config.json: registryUrl"),
+    ]);
+    const none = await runHere(["daemon", "--state", join(root, "none"), "--json"]);
+    expect([none.code, failureOf(none).reason]).toEqual([1, "no-keys"]);
+  });
+
+  verifies(
+    ["RUN-03", "RUN-23"],
+    "stopped or killed, it is out of reach with exit code 3 and starts again",
+    async () => {
+      const state = join(root, "fay");
+      await joined(state, "fay-agent");
+      const first = await startDaemon(state);
+      const started = performance.now();
+      expect(await first.stop()).toBe(0);
+      expect(performance.now() - started).toBeLessThan(5_000);
+      const stopped = await runHere(["status", "--state", state, "--json"]);
+      expect([stopped.code, failureOf(stopped).reason]).toEqual([3, "daemon-not-running"]);
+      const second = await startDaemon(state);
+      await second.stop("SIGKILL");
+      const killed = await runHere(["status", "--state", state, "--json"]);
+      expect([killed.code, failureOf(killed).message]).toEqual([
+        3,
+        expect.stringContaining(`pid ${second.pid} is gone`),
+      ]);
+      // A process that has nothing to do with it may have got that pid since.
+      writeFileSync(
+        join(state, "endpoint.json"),
+        readFileSync(join(state, "endpoint.json"), "utf8").replace(`${second.pid}`, `${process.pid}`),
+      );
+      const reused = await runHere(["status", "--state", state, "--json"]);
+      expect([reused.code, failureOf(reused).reason]).toEqual([3, "daemon-unreachable"]);
+      await (await startDaemon(state)).stop();
+    },
+  );
+});

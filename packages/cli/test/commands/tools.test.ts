@@ -1,0 +1,196 @@
+// Two people's endpoints: every tool command, and a conversation exported by one and verified by the other.
+
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { verifies } from "@social-harness/testkit/Verifies";
+import { failureOf, repositoryRoot, run, runHere, serve, type Served } from "../Binary.ts";
+import { joined, json, network, root, startDaemon } from "../Town.ts";
+
+const ada = join(root, "ada");
+const bob = join(root, "bob");
+let daemons: ReadonlyArray<Served>;
+
+beforeAll(async () => {
+  await joined(ada, "ada-agent");
+  await joined(bob, "bob-agent");
+  await joined(join(root, "cyd"), "cyd-agent");
+  daemons = await Promise.all([startDaemon(ada), startDaemon(bob)]);
+});
+
+afterAll(async () => {
+  for (const daemon of daemons) expect(await daemon.stop()).toBe(0);
+});
+
+describe("the tool commands", () => {
+  const text = "Tuesday?\n\u001b[31m — שלום 🎈";
+
+  verifies(["RUN-01", "RUN-12"], "return the structured results of their tools", async () => {
+    const { agentCard } = await json("status", "--state", ada);
+    expect(await json("agents", "--id", (agentCard as { agentId: string }).agentId, "--state", bob)).toEqual({
+      kind: "found",
+      agentCard,
+    });
+    expect(await json("agents", "--name", "nobody-agent", "--state", ada)).toEqual({ kind: "not_found" });
+    expect(await json("agents", "--prefix", "bob", "--state", ada)).toMatchObject({
+      kind: "page",
+      hasMore: false,
+    });
+
+    const sent = await json("send", "agent:bob-agent", text, "--key", "one", "--state", ada);
+    expect(sent).toMatchObject({ status: "certified", postId: expect.stringMatching(/^pst_/) as unknown });
+    expect(await json("send", "agent:bob-agent", text, "--key", "one", "--state", ada)).toEqual(sent);
+
+    const inbox = (await json("inbox", "--state", bob)) as {
+      items: Array<{ deliveryToken: string; item: object }>;
+    };
+    expect(inbox.items).toHaveLength(1);
+    const [{ deliveryToken, item }] = inbox.items as [{ deliveryToken: string; item: object }];
+    expect(item).toEqual({
+      kind: "multicast",
+      message: {
+        kind: "direct",
+        postId: sent["postId"],
+        address: "agent:ada-agent",
+        sender: "agent:ada-agent",
+        content: [{ type: "text", text }],
+      },
+    });
+    expect(await json("ack", deliveryToken, "--state", bob)).toEqual({});
+    expect(await json("ack", deliveryToken, "--state", bob)).toEqual({});
+    expect(await json("inbox", "--state", bob)).toEqual({ items: [] });
+
+    expect(await json("history", "--state", bob)).toEqual({
+      kind: "page",
+      addresses: ["agent:ada-agent"],
+      hasMore: false,
+    });
+    const history = await json("history", "agent:ada-agent", "--state", bob);
+    expect(history).toMatchObject({ kind: "page", continuation: null });
+    const [{ recordHash }] = history["records"] as [{ recordHash: string }];
+    expect(await json("history", "agent:ada-agent", "--after", recordHash, "--state", bob)).toEqual({
+      kind: "page",
+      records: [],
+      continuation: null,
+    });
+  });
+
+  verifies("RUN-02", "fail with the tool's reason, words and a next step", async () => {
+    const failing: ReadonlyArray<readonly [ReadonlyArray<string>, number, string]> = [
+      [["send", "bob-agent", "x"], 1, "invalid-address"],
+      [["send", "group:bob-agent", "x"], 1, "membership-invalid"],
+      [["send", "agent:ada-agent", "x"], 1, "membership-invalid"],
+      [["send", "agent:nobody-agent", "x"], 1, "unknown-agent"],
+      [["send", "agent:bob-agent", "other", "--key", "one"], 1, "idempotency-conflict"],
+      [["send", "agent:bob-agent", "x".repeat(262_118)], 1, "content-invalid"],
+      [["history", "agent:cyd-agent"], 1, "history-gap"],
+      [["ack", `dlv_${"A".repeat(43)}`], 1, "unknown-delivery"],
+      [["ack", "dlv_short"], 1, "invalid-params"],
+      [["inbox", "--cursor", "x"], 1, "invalid-continuation"],
+    ];
+    for (const [words, code, reason] of failing) {
+      const ended = await runHere([...words, "--state", ada, "--json"]);
+      expect([words[0], ended.stdout, ended.code, failureOf(ended).reason]).toEqual([
+        words[0],
+        "",
+        code,
+        reason,
+      ]);
+      expect(failureOf(ended).message).not.toBe("");
+      expect(failureOf(ended).next).not.toBe("");
+    }
+  });
+
+  test("send reads its text from stdin, byte for byte", async () => {
+    const input = "from a file\n\u0000 é e\u0301\n";
+    const sent = await run(["send", "agent:ada-agent", "--state", bob, "--json"], { input });
+    expect(sent.code).toBe(0);
+    const { records } = (await json("history", "agent:ada-agent", "--state", bob)) as {
+      records: Array<{ recordCore: { action: { postIntent: { content: unknown } } } }>;
+    };
+    expect(records.at(-1)?.recordCore.action.postIntent.content).toEqual([{ type: "text", text: input }]);
+  });
+
+  test("people see a peer's words behind a margin, with its controls made visible", async () => {
+    const { stdout } = await runHere(["history", "agent:bob-agent", "--state", ada]);
+    expect(stdout).toContain("    Tuesday?\n    \\u{1b}[31m — שלום 🎈\n");
+    expect(stdout).not.toContain("\u001b");
+  });
+
+  verifies(
+    ["RUN-13", "RUN-01"],
+    "inbox --follow prints each item once and acknowledges nothing",
+    async () => {
+      const follower = await serve(["inbox", "--follow", "--json", "--state", ada]);
+      await json("send", "agent:ada-agent", "while you watch", "--state", bob);
+      const texts = () =>
+        follower.lines.map((line) => {
+          const { item } = JSON.parse(line) as { item: { message: { content: [{ text: string }] } } };
+          return item.message.content[0].text;
+        });
+      while (texts().length < 2) await sleep(20);
+      await sleep(600);
+      expect(texts()).toEqual(["from a file\n\u0000 é e\u0301\n", "while you watch"]);
+      await follower.stop("SIGINT");
+      const inbox = (await json("inbox", "--state", ada)) as { items: ReadonlyArray<unknown> };
+      expect(inbox.items).toEqual(follower.lines.map((line) => JSON.parse(line) as unknown));
+    },
+  );
+});
+
+describe("export and verify", () => {
+  verifies(
+    ["RUN-40", "RUN-41"],
+    "a file of one endpoint verifies under the key that another has pinned",
+    async () => {
+      const file = join(root, "talk.jsonl");
+      const written = await json("export", "agent:bob-agent", "--output", file, "--state", ada);
+      expect(written).toMatchObject({ address: "agent:bob-agent", file });
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      const piped = await runHere(["export", "agent:bob-agent", "--state", ada]);
+      expect([piped.code, piped.stdout]).toEqual([0, readFileSync(file, "utf8")]);
+
+      const verified = await json("verify", file, "--state", bob);
+      expect(verified).toMatchObject({ ok: true, exportedBy: "ada-agent", records: written["records"] });
+      // bob's own export is the same chain under his name for it.
+      const other = join(root, "other.jsonl");
+      await json("export", "agent:ada-agent", "--output", other, "--state", bob);
+      const again = await json("verify", other, "--registry-key", network.ready["registryKey"] as string);
+      expect(again).toMatchObject({ ok: true, exportedBy: "bob-agent", posts: verified["posts"] });
+    },
+  );
+
+  verifies("RUN-43", "the second verifier agrees, on an intact file and on a changed one", ({ skip }) => {
+    const verifier = join(repositoryRoot, "tools", "verify.py");
+    skip(!existsSync(verifier) || !hasPython(), "there is no tools/verify.py or no Python 3.11 here");
+    const file = join(root, "talk.jsonl");
+    const key = network.ready["registryKey"] as string;
+    const ask = (path: string): number => {
+      try {
+        execFileSync("python3", [verifier, "export", path, "--registry-key", key, "--json"], {
+          stdio: "pipe",
+        });
+        return 0;
+      } catch (error) {
+        return (error as { status: number }).status;
+      }
+    };
+    expect(ask(file)).toBe(0);
+    const changed = Buffer.from(readFileSync(file));
+    const at = Math.floor(changed.length / 2);
+    changed[at] = (changed[at] as number) ^ 1;
+    writeFileSync(join(root, "changed.jsonl"), changed);
+    expect(ask(join(root, "changed.jsonl"))).toBe(1);
+  });
+});
+
+const hasPython = (): boolean => {
+  try {
+    execFileSync("python3", ["-c", "import sys; sys.exit(sys.version_info < (3, 11))"], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+};
