@@ -10,6 +10,8 @@ import { fileURLToPath } from "node:url";
 import { failed } from "../Failure.ts";
 
 const main = fileURLToPath(new URL("../main.ts", import.meta.url));
+/** As the installed binary's first line has it. */
+const nodeFlags = ["--max-semi-space-size=4"];
 const readyMsMax = 30_000;
 const stopMsMax = 6_000;
 const lastWordsMax = 2_000;
@@ -49,7 +51,7 @@ const environment = (): NodeJS.ProcessEnv =>
 export const start = async (args: ReadonlyArray<string>): Promise<Child> => {
   // The child loads much of what this process has compiled.
   flushCompileCache();
-  const child = spawn(process.execPath, [main, ...args], {
+  const child = spawn(process.execPath, [...nodeFlags, main, ...args], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     env: environment(),
   });

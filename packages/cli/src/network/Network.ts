@@ -8,7 +8,7 @@ import { startRouter } from "@social-harness/router/service/Router";
 import type { Logger } from "@social-harness/registry/Logger";
 import { failed } from "../Failure.ts";
 import { routerUrlOf, type Exposure } from "./Exposure.ts";
-import { random, type NetworkFolder, type Reached } from "./NetworkFolder.ts";
+import { acquire, random, type NetworkFolder, type Reached } from "./NetworkFolder.ts";
 
 export interface Network extends Reached {
   readonly close: () => Promise<void>;
@@ -39,6 +39,8 @@ export const start = async (
   };
   const listen = (port: number) => ({ host, port, ...(tls === undefined ? {} : { tls }) });
   try {
+    const lock = acquire(folder);
+    ends.push(async () => lock.release());
     const registryLog = openSqliteLog(folder.registryLog);
     ends.push(() => registryLog.close());
     const routerLog = openSqliteLog(folder.routerLog);

@@ -11,9 +11,31 @@ import * as Closed from "@social-harness/protocol/encoding/Closed";
 import * as Invite from "@social-harness/registry/Invite";
 import * as NetworkKeys from "@social-harness/registry/NetworkKeys";
 import { RegistryUrl, RouterUrl } from "@social-harness/registry/NetworkUrl";
+import * as Lock from "@social-harness/endpoint/state/Lock";
+import { StateError } from "@social-harness/endpoint/state/StateError";
+import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { failed, misused } from "../Failure.ts";
 
 export const random = (byteCount: number): Uint8Array => randomBytes(byteCount);
+
+/**
+ * Takes the folder for this process: two Routers over one log would order the same lane twice. Nothing but the end of the
+ * process or `release` gives it back.
+ */
+export const acquire = (folder: NetworkFolder): Lock.Lock => {
+  try {
+    return Lock.acquire(StateFolder.at(folder.path));
+  } catch (error) {
+    if (!(error instanceof StateError) || error.reason !== "held") throw error;
+    const pid = /pid \d+/.exec(error.message)?.[0] ?? "another process";
+    throw failed(
+      "network-held",
+      `the network in ${folder.path} is served already (${pid})`,
+      "Stop that one first, or give another folder as --data.",
+      error,
+    );
+  }
+};
 
 const Reached = Schema.Struct({ registryUrl: RegistryUrl, routerUrl: RouterUrl });
 /** Where members reach the two services. */

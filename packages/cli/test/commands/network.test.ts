@@ -82,6 +82,16 @@ describe("network", () => {
     expect((await revoke("inv_x")).code).toBe(2);
   });
 
+  verifies("RUN-15", "one process serves a folder, and a killed one stops nobody", async () => {
+    const data = temporaryFolder();
+    const network = await start(data);
+    const second = await runHere(["network", "start", "--data", data, "--listen", "127.0.0.1:0", "--json"]);
+    expect([second.code, failureOf(second).reason]).toEqual([1, "network-held"]);
+    expect(failureOf(second).message).toContain(`pid ${network.pid}`);
+    await network.stop("SIGKILL");
+    expect(await (await start(data)).stop()).toBe(0);
+  });
+
   verifies("RUN-07", "a port that is taken is a failure with a next step", async () => {
     const network = await start(temporaryFolder());
     const { host } = new URL(network.ready["registryUrl"] as string);
