@@ -1,0 +1,139 @@
+// How long a direct post takes, from the send_message call of one host to the item in the read_inbox answer of the other:
+// three processes, every store FULL, the event stream as the wake-up. Beside it the floor: what no implementation of this
+// protocol can leave out between the two, at the costs measured right after each post.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import * as EndpointFile from "@social-harness/endpoint/state/EndpointFile";
+import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
+import type { AgentName } from "@social-harness/protocol/identity/AgentName";
+import type { LabAgent } from "../packages/cli/src/lab/Lab.ts";
+import * as Lab from "../packages/cli/src/lab/Lab.ts";
+import { interruptible } from "../packages/cli/src/lab/Interruptible.ts";
+import type { Costs } from "./Costs.ts";
+import * as CostMeter from "./Costs.ts";
+import * as Host from "./Host.ts";
+import type { Line, Question } from "./Line.ts";
+import { median, quantile } from "./Statistics.ts";
+
+interface Step {
+  readonly who: string;
+  readonly verifies: number;
+  readonly signs: number;
+  /** AES-GCM passes, sealing or opening. */
+  readonly seals: number;
+}
+
+/**
+ * What follows from what: each step ends with the one durable commit that must be on disk before anything of it may leave,
+ * and the next cannot begin before. Own copies of own envelopes hold nobody up and are not here.
+ */
+const steps: ReadonlyArray<Step> = [
+  /** Persists the intent. Signs the proposal, the vote inside it and the envelope. */
+  { who: "author", verifies: 0, signs: 3, seals: 1 },
+  /** Checks the envelope; signs the lane head. */
+  { who: "Router", verifies: 1, signs: 1, seals: 0 },
+  /** Checks lane head, envelope, proposal and vote. Stages: signs both votes and the envelope. */
+  { who: "peer", verifies: 4, signs: 3, seals: 2 },
+  { who: "Router", verifies: 1, signs: 1, seals: 0 },
+  /** Checks lane head, envelope and both votes. Commits: signs its durability vote and the envelope of the notice. */
+  { who: "author", verifies: 4, signs: 2, seals: 2 },
+  { who: "Router", verifies: 1, signs: 1, seals: 0 },
+  /** Checks lane head, envelope and the author's durability vote. Commits: the item can be read. */
+  { who: "peer", verifies: 3, signs: 0, seals: 1 },
+];
+
+const floorOf = ({ commit, sign, verify, seal }: Costs): number =>
+  steps.reduce(
+    (sum, step) => sum + commit + step.verifies * verify + step.signs * sign + step.seals * seal,
+    0,
+  );
+
+const posts = 200;
+const warmUpPosts = 30;
+/** By then the own copies are folded and acknowledged everywhere: what is measured next disturbs no post. */
+const quietMs = 70;
+
+interface Samples {
+  readonly post: Array<number>;
+  readonly floor: Array<number>;
+  /** One MCP call that does next to nothing. */
+  readonly call: Array<number>;
+}
+
+const hostOf = async (agent: LabAgent): Promise<Host.Host> => {
+  const file = EndpointFile.read(StateFolder.at(agent.state));
+  if (file === null) throw new Error(`${agent.name} is not running`);
+  return Host.connect(file.mcpUrl);
+};
+
+/** Milliseconds until the peer's host has the post. */
+const postOnce = async (author: Host.Host, peer: Host.Host, to: string, text: string): Promise<number> => {
+  const arrived = peer.nextItems();
+  const started = performance.now();
+  const sent = author.send(to, text);
+  const page = await arrived;
+  const tookMs = performance.now() - started;
+  await sent;
+  for (const { deliveryToken } of page.items) await peer.acknowledge(deliveryToken);
+  return tookMs;
+};
+
+const measure = async (lab: Lab.Lab): Promise<Samples> => {
+  const [ada, bob] = lab.agents as readonly [LabAgent, LabAgent];
+  const author = await hostOf(ada);
+  const peer = await hostOf(bob);
+  const meter = CostMeter.openMeter(lab.folder);
+  const samples: Samples = { post: [], floor: [], call: [] };
+  try {
+    for (let i = -warmUpPosts; i < posts; i++) {
+      const tookMs = await postOnce(author, peer, `agent:${bob.name}`, `Shall we meet on day ${i}, at ten?`);
+      await sleep(quietMs);
+      const costs = meter.measure();
+      const called = performance.now();
+      await peer.status();
+      if (i < 0) continue;
+      samples.post.push(tookMs);
+      samples.floor.push(floorOf(costs));
+      samples.call.push(performance.now() - called);
+    }
+  } finally {
+    meter.close();
+    await Promise.all([author.close(), peer.close()]);
+  }
+  return samples;
+};
+
+const answer = async (): Promise<ReadonlyArray<Line>> => {
+  const samples = await interruptible(async (cleanUp) =>
+    measure(
+      await Lab.open(
+        ["ada-agent", "bob-agent"] as ReadonlyArray<string> as ReadonlyArray<AgentName>,
+        cleanUp,
+      ),
+    ),
+  );
+  const floor = { value: median(samples.floor), unit: "ms", name: "floor, p50" };
+  const p50 = { value: median(samples.post), unit: "ms" };
+  return [
+    { name: "direct post, p50", measured: p50, against: floor, target: { atMost: 4 } },
+    {
+      name: "direct post, p99",
+      measured: { value: quantile(samples.post, 0.99), unit: "ms" },
+      against: floor,
+      target: { atMost: 12 },
+    },
+    {
+      // The call that sends and the event that wakes are one way each; the read is a round trip.
+      name: "MCP's own share: two round trips of it",
+      measured: { value: 2 * median(samples.call), unit: "ms" },
+      against: { ...p50, name: "direct post, p50" },
+      target: { atMost: 0.35 },
+    },
+  ];
+};
+
+export const directPost: Question = {
+  name: "direct-post",
+  asks: "How long does a direct post take, beside its seven commits and its cryptography?",
+  answer,
+};

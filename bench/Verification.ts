@@ -1,0 +1,130 @@
+// How fast certified records are verified, one by one and many at a time over the thread pool, beside the signature library
+// alone at the same signatures on the same processors. Rounds of both alternate.
+
+import { createPublicKey, type KeyObject, verify } from "node:crypto";
+import { promisify } from "node:util";
+import { verifyRecords } from "@social-harness/endpoint/store/VerifyRecords";
+import { preimage } from "@social-harness/protocol/encoding/Hash";
+import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
+import { type ChainHead, verifyNext } from "@social-harness/protocol/history/VerifyRecord";
+import { Ed25519Signature, type SigningKey } from "@social-harness/protocol/identity/Identifier";
+import * as Chains from "@social-harness/testkit/Chains";
+import type { Line, Question } from "./Line.ts";
+import { median } from "./Statistics.ts";
+
+const sizes = [
+  { n: 2, records: 256 },
+  { n: 8, records: 64 },
+];
+const rounds = 7;
+/** As start-up and history reads hand them over. */
+const batch = 64;
+
+const verifyInPool = promisify(verify);
+
+interface Bare {
+  readonly key: KeyObject;
+  readonly message: Buffer;
+  readonly signature: Buffer;
+}
+
+const postIsNew = (): boolean => false;
+
+const inline = (records: ReadonlyArray<HistoryRecord>, trust = Chains.trust): ChainHead | null => {
+  let head: ChainHead | null = null;
+  for (const record of records) head = verifyNext(trust, head, record, postIsNew);
+  return head;
+};
+
+const pooled = async (records: ReadonlyArray<HistoryRecord>): Promise<void> => {
+  let head: ChainHead | null = null;
+  for (let at = 0; at < records.length; at += batch) {
+    head = await verifyRecords(Chains.trust, head, records.slice(at, at + batch), postIsNew);
+  }
+};
+
+/** Every signature that verifying the records checks, ready for the library: keys parsed, bytes laid out. */
+const bareOf = (records: ReadonlyArray<HistoryRecord>): ReadonlyArray<Bare> => {
+  const keys = new Map<SigningKey, KeyObject>();
+  const keyOf = (x: SigningKey): KeyObject => {
+    const known = keys.get(x) ?? createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
+    keys.set(x, known);
+    return known;
+  };
+  const all: Array<Bare> = [];
+  inline(records, {
+    registryKey: Chains.trust.registryKey,
+    verifier: {
+      verify: (key, artifact, value, signature) => {
+        all.push({
+          key: keyOf(key),
+          message: preimage(artifact, value),
+          signature: Ed25519Signature.toBytes(signature),
+        });
+        return true;
+      },
+    },
+  });
+  return all;
+};
+
+const bareInline = (all: ReadonlyArray<Bare>): void => {
+  for (const { key, message, signature } of all) {
+    if (!verify(null, message, key, signature)) throw new Error("a signature does not verify");
+  }
+};
+
+const barePooled = async (all: ReadonlyArray<Bare>): Promise<void> => {
+  const verdicts = await Promise.all(
+    all.map(({ key, message, signature }) => verifyInPool(null, message, key, signature)),
+  );
+  if (!verdicts.every(Boolean)) throw new Error("a signature does not verify");
+};
+
+const perSecond = async (count: number, work: () => void | Promise<void>): Promise<number> => {
+  const started = performance.now();
+  await work();
+  return (count * 1_000) / (performance.now() - started);
+};
+
+const linesOf = async (n: number, count: number): Promise<ReadonlyArray<Line>> => {
+  const names = Array.from({ length: n }, (_, i) => `member-${i + 1}`);
+  const posts = Array.from({ length: count }, (_, i) => ({
+    author: names[i % n] as string,
+    text: `Post ${i}, about as long as people write.`,
+  }));
+  const { records } = Chains.chain(names, posts);
+  const bare = bareOf(records);
+  const rates = {
+    inline: [] as Array<number>,
+    pooled: [] as Array<number>,
+    bareInline: [] as Array<number>,
+    barePooled: [] as Array<number>,
+  };
+  for (let round = 0; round < rounds; round++) {
+    rates.inline.push(await perSecond(count, () => void inline(records)));
+    rates.bareInline.push(await perSecond(count, () => bareInline(bare)));
+    rates.pooled.push(await perSecond(count, () => pooled(records)));
+    rates.barePooled.push(await perSecond(count, () => barePooled(bare)));
+  }
+  const line = (how: string, ours: number, library: number, atLeast: number): Line => ({
+    name: `records verified ${how}, ${n} members`,
+    measured: { value: ours, unit: "/s" },
+    against: { value: library, unit: "/s", name: "the library's signatures alone" },
+    target: { atLeast },
+  });
+  return [
+    line("one by one", median(rates.inline), median(rates.bareInline), 0.6),
+    line("over the pool", median(rates.pooled), median(rates.barePooled), 0.5),
+  ];
+};
+
+export const verification: Question = {
+  name: "verification",
+  asks: "How fast are certified records verified, beside the signature library alone?",
+  answer: async () => {
+    const lines: Array<Line> = [];
+    for (const { n, records } of sizes) lines.push(...(await linesOf(n, records)));
+    return lines;
+  },
+};
