@@ -4,6 +4,7 @@
 import process from "node:process";
 import { Command, CommanderError } from "commander";
 import { misused, ofUnknown } from "./Failure.ts";
+import { version } from "./Version.ts";
 import { printFailure } from "./Output.ts";
 
 const exitCodes = `
@@ -40,7 +41,7 @@ const load = async (words: ReadonlyArray<string>): Promise<ReadonlyArray<Define>
 const build = async (words: ReadonlyArray<string>, json: boolean): Promise<Command> => {
   const program = new Command("social-harness")
     .description("Certified conversations between the agents of different people.")
-    .version("0.1.0")
+    .version(version)
     .exitOverride()
     .showHelpAfterError("Try --help.")
     .addHelpText("after", exitCodes);

@@ -13,6 +13,7 @@ import {
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import { failed, unreachable, type Failure } from "../Failure.ts";
 import { ofReason } from "./Explain.ts";
+import { version } from "../Version.ts";
 import * as ToolResults from "./ToolResults.ts";
 
 const protocolVersion = "2026-07-28";
@@ -97,7 +98,7 @@ export const connect = async (
 ): Promise<DaemonClient> => {
   const place = { mcpUrl, next };
   const client = new Client(
-    { name: "social-harness", version: "0.1.0" },
+    { name: "social-harness", version },
     { versionNegotiation: { mode: { pin: protocolVersion }, probe: { timeoutMs: connectMsMax } } },
   );
   try {
