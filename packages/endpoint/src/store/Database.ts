@@ -90,11 +90,17 @@ const migrate = (sqlite: DatabaseSync, version: number): void => {
   }
 };
 
+/**
+ * Pages of the write-ahead log before it is folded into the file, 16 MB: commits change the same pages again and again, so a
+ * longer log is folded with fewer writes, and whoever waits for that commit waits more rarely.
+ */
+const checkpointPages = 4_000;
+
 /** Looks before it touches: a store of a newer program is left as it is, down to its journal mode. */
 const prepareFile = (sqlite: DatabaseSync): void => {
   const version = versionOf(sqlite);
   sqlite.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
-  sqlite.exec("PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 1000;");
+  sqlite.exec(`PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = ${checkpointPages};`);
   migrate(sqlite, version);
 };
 
@@ -129,11 +135,11 @@ export const open = (path: string, busyMs = 5_000): Database => {
           "the store gave up the running transaction, so nothing of it happened",
         );
       }
-      sqlite.exec(level === 0 ? "BEGIN IMMEDIATE" : `SAVEPOINT level${level}`);
+      prepare(level === 0 ? "BEGIN IMMEDIATE" : `SAVEPOINT level${level}`).run();
       depth = level + 1;
       try {
         const result = body();
-        sqlite.exec(level === 0 ? "COMMIT" : `RELEASE level${level}`);
+        prepare(level === 0 ? "COMMIT" : `RELEASE level${level}`).run();
         return result;
       } catch (error) {
         if (sqlite.isTransaction) {

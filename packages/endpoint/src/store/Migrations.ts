@@ -1,5 +1,6 @@
 // The schema of the endpoint's store, one text a version, applied in order and never edited once released.
 // Payload bytes (cores, evidence, items, envelopes) are stored once, in canonical form, and read back as they are.
+// A commit writes one page for every table and index that it touches: an index is here only where a query or a law needs it.
 
 const initial = `
 CREATE TABLE setting (
@@ -36,12 +37,10 @@ CREATE TABLE conversation (
   -- 1 while there is open work that must be taken up again at start-up.
   active INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX conversation_active ON conversation (conversation_id) WHERE active = 1;
-CREATE INDEX conversation_certified ON conversation (address) WHERE head_height IS NOT NULL;
 
 -- Certified records, in the order of their commits here. Never changed, never deleted.
 CREATE TABLE record (
-  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  sequence INTEGER PRIMARY KEY,
   conversation_id TEXT NOT NULL REFERENCES conversation,
   height INTEGER NOT NULL,
   record_hash TEXT NOT NULL UNIQUE,
@@ -63,8 +62,8 @@ CREATE TABLE candidate (
   PRIMARY KEY (conversation_id, record_hash)
 ) STRICT;
 
--- Every vote that this endpoint ever signed. The partial index is the last line of defence against a conflicting one;
--- only the vote inside an own proposal of a two-member conversation stands beside a lock vote.
+-- Every vote that this endpoint ever signed. The index is the last line of defence against a conflicting one: a slot has
+-- one vote of a kind, and only the votes inside own proposals of a two-member conversation stand beside it, one a record.
 CREATE TABLE own_vote (
   conversation_id TEXT NOT NULL REFERENCES conversation,
   kind TEXT NOT NULL CHECK (kind IN ('action', 'durability')),
@@ -73,14 +72,14 @@ CREATE TABLE own_vote (
   record_hash TEXT NOT NULL,
   anchor_hash TEXT NOT NULL,
   in_proposal INTEGER NOT NULL,
-  signature TEXT NOT NULL,
-  PRIMARY KEY (conversation_id, kind, height, round, record_hash, in_proposal)
+  signature TEXT NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX own_vote_slot ON own_vote (conversation_id, kind, height, round) WHERE in_proposal = 0;
+CREATE UNIQUE INDEX own_vote_slot
+  ON own_vote (conversation_id, kind, height, round, CASE in_proposal WHEN 0 THEN '' ELSE record_hash END);
 
--- Posts of this agent, from the moment a call persisted them.
+-- Posts of this agent, from the moment a call persisted them. Never deleted.
 CREATE TABLE intent (
-  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  sequence INTEGER PRIMARY KEY,
   conversation_id TEXT NOT NULL REFERENCES conversation,
   post_id TEXT NOT NULL UNIQUE,
   operation_id TEXT NOT NULL,
@@ -96,10 +95,10 @@ CREATE TABLE idempotency (
   post_id TEXT NOT NULL REFERENCES intent (post_id)
 ) STRICT;
 
--- Finished envelopes waiting to be accepted by the Router, in the order they must go.
+-- Finished envelopes waiting to be accepted by the Router, in the order they must go: the first ever has sequence 1.
 CREATE TABLE outbox (
-  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
-  message_id TEXT NOT NULL UNIQUE,
+  sequence INTEGER PRIMARY KEY,
+  message_id TEXT NOT NULL,
   envelope TEXT NOT NULL
 ) STRICT;
 
@@ -131,16 +130,16 @@ CREATE TABLE held_envelope (
 ) STRICT;
 CREATE INDEX held_envelope_sender ON held_envelope (sender_agent_id, sequence);
 
--- Certified remote posts that have not been classified yet; written in the transaction of their record.
+-- Certified remote posts that have not been classified yet; written in the transaction of their record, which is there once.
 CREATE TABLE pending (
-  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  sequence INTEGER PRIMARY KEY,
   conversation_id TEXT NOT NULL REFERENCES conversation,
-  record_hash TEXT NOT NULL UNIQUE REFERENCES record (record_hash)
+  record_hash TEXT NOT NULL REFERENCES record (record_hash)
 ) STRICT;
 
 -- Items and, once acknowledged, their tombstones. Token and payload are bound for the life of the store.
 CREATE TABLE inbox (
-  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  sequence INTEGER PRIMARY KEY,
   delivery_token TEXT NOT NULL UNIQUE,
   item TEXT NOT NULL,
   item_bytes INTEGER NOT NULL,

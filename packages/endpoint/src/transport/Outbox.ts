@@ -71,6 +71,7 @@ export const enqueue = (
   if (sends.length === 0) return [];
   const parcels = pack(sends);
   const awaited: Array<MessageId> = [];
+  let sequence = Settings.integer(db, "enqueued_sends");
   for (const parcel of parcels) {
     const { members, lane } = conversationOf(parcel.conversationId);
     const seen = LaneHeads.last(db, lane);
@@ -87,10 +88,11 @@ export const enqueue = (
       senderAgentId: card.agentId,
       senderCardDigest: digestOf(card),
     });
-    db.run("INSERT INTO outbox (message_id, envelope) VALUES (?, ?)", messageId, text);
+    sequence += 1;
+    db.run("INSERT INTO outbox (sequence, message_id, envelope) VALUES (?, ?, ?)", sequence, messageId, text);
     if (parcel.hasProposal && members.n > 2) awaited.push(messageId);
   }
-  Settings.put(db, "enqueued_sends", Settings.integer(db, "enqueued_sends") + parcels.length);
+  Settings.put(db, "enqueued_sends", sequence);
   return awaited;
 };
 
