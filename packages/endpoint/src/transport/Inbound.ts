@@ -101,9 +101,7 @@ export const createInbound = (options: InboundOptions): Inbound => {
     try {
       const plaintext = decodePlaintext(sealed);
       const packets = plaintext.packets.flatMap(decodePacket);
-      const refused = plaintext.packets.length - packets.length;
-      noteSome("no known closed shape", refused, envelope.senderAgentId);
-      return { envelope, lane, sequence, plaintext, packets: bounded(packets, envelope.senderAgentId) };
+      return { envelope, lane, sequence, plaintext, packets };
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
       note(`its plaintext is refused: ${error.message}`, envelope.senderAgentId);
@@ -118,13 +116,6 @@ export const createInbound = (options: InboundOptions): Inbound => {
       if (!(error instanceof DecodeError)) throw error;
       return [];
     }
-  };
-
-  const bounded = (packets: ReadonlyArray<Packet.Packet>, sender: AgentId): ReadonlyArray<Packet.Packet> => {
-    let questions = 0;
-    const kept = packets.filter((packet) => !isQuestion(packet) || ++questions <= questionsPerEnvelopeMax);
-    noteSome("more questions than one envelope may ask", packets.length - kept.length, sender);
-    return kept;
   };
 
   /** The sender's card inside a membership that the envelope itself brings and that verifies. */
@@ -210,8 +201,17 @@ export const createInbound = (options: InboundOptions): Inbound => {
         lane: plaintext.seen.lane,
       });
     }
-    const foreign = opened.packets.filter((packet) => !feed(turn, packet, opened));
-    noteSome("of a conversation that this agent is not in", foreign.length, envelope.senderAgentId);
+    let questions = 0;
+    let surplus = 0;
+    let foreign = 0;
+    for (const packet of opened.packets) {
+      if (isQuestion(packet) && ++questions > questionsPerEnvelopeMax) surplus++;
+      else if (!feed(turn, packet, opened)) foreign++;
+    }
+    const refused = plaintext.packets.length - opened.packets.length;
+    noteSome("no known closed shape", refused, sender.agentId);
+    noteSome("more questions than one envelope may ask", surplus, sender.agentId);
+    noteSome("of a conversation that this agent is not in", foreign, sender.agentId);
   };
 
   /** Takes in the envelopes of a sender that were held until its card was known. */
