@@ -1,0 +1,167 @@
+// Registering and searching through a whole endpoint: the official client in front, a real Registry behind a gate.
+// The deadline of thirty seconds is asked for and then brought about, never waited for.
+
+import * as Limits from "@social-harness/protocol/Limits";
+import { type TestNetwork, testNetwork } from "@social-harness/testkit/network/TestNetwork";
+import { until } from "@social-harness/testkit/network/Until";
+import { verifies } from "@social-harness/testkit/Verifies";
+import { expect, onTestFinished, vi } from "vitest";
+import { type Answer, type Newcomer, registration, startNewcomer } from "./Newcomer.ts";
+import { type RegistryGate, startRegistryGate } from "./RegistryGate.ts";
+
+interface Scene {
+  readonly network: TestNetwork;
+  readonly gate: RegistryGate;
+  readonly newcomer: (label: string) => Promise<Newcomer>;
+}
+
+const scene = async (): Promise<Scene> => {
+  const network = await testNetwork();
+  const gate = await startRegistryGate(network.registryUrl);
+  onTestFinished(gate.close);
+  return { network, gate, newcomer: (label) => startNewcomer(network.folder, label, network, gate.url) };
+};
+
+/** Takes the Registry's deadlines into the test's hands. */
+const heldDeadlines = () => {
+  const wait = AbortSignal.timeout;
+  const controllers: Array<AbortController> = [];
+  const spy = vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => {
+    if (ms !== Limits.registryDeadlineMs) return wait.call(AbortSignal, ms);
+    const controller = new AbortController();
+    controllers.push(controller);
+    return controller.signal;
+  });
+  onTestFinished(() => spy.mockRestore());
+  return {
+    count: () => controllers.length,
+    pass: () => {
+      for (const controller of controllers) controller.abort(new DOMException("time is up", "TimeoutError"));
+    },
+  };
+};
+
+const failureOf = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    (answer) => ({ unexpected: answer }),
+    (error: { code?: number; data?: unknown }) => ({ code: error.code, data: error.data }),
+  );
+
+const unavailable = { code: -32_603, data: { reason: "dependency-unavailable" } };
+
+verifies(["MGT-20", "MGT-21"], "register ends in each of its results, and the first one stands", async () => {
+  const { gate, newcomer } = await scene();
+  const ada = await newcomer("ada");
+  const first = registration("ada-agent");
+
+  expect(await ada.call("register", { ...first, admission: "not-a-credential" })).toEqual({
+    kind: "admission_refused",
+  });
+  gate.loseNextAnswer();
+  expect(await failureOf(ada.call("register", first))).toEqual(unavailable);
+  expect(await ada.call("status")).toEqual({ kind: "unregistered" });
+
+  // The Registry has acted, so its word about anything else is one of the refusals.
+  const renamed = { ...first, agentName: "ada-again" };
+  expect(await ada.call("register", renamed)).toEqual({ kind: "idempotency_conflict" });
+  expect(await ada.call("register", registration("ada-again"))).toEqual({ kind: "key_already_registered" });
+  const bob = await newcomer("bob");
+  expect(await bob.call("register", registration("ada-agent"))).toEqual({ kind: "name_taken" });
+
+  await ada.restart();
+  const registered = await ada.call("register", first);
+  expect(registered).toMatchObject({ kind: "registered", agentCard: { agentName: "ada-agent" } });
+  expect(await bob.call("register", registration("bob-agent"))).toMatchObject({ kind: "registered" });
+  expect(await bob.call("search_agents", { agentName: "ada-agent" })).toEqual({
+    kind: "found",
+    agentCard: registered["agentCard"],
+  });
+});
+
+verifies("MGT-22", "C23: a Registry that does not answer in time binds nothing", async () => {
+  const { gate, newcomer } = await scene();
+  const ada = await newcomer("ada");
+  const asked = registration("ada-agent");
+  const deadlines = heldDeadlines();
+  gate.shut();
+  const call = failureOf(ada.call("register", asked));
+  await gate.untilKnocked();
+  expect(deadlines.count()).toBe(1);
+  deadlines.pass();
+  expect(await call).toEqual(unavailable);
+  expect(await ada.call("status")).toEqual({ kind: "unregistered" });
+  expect(await ada.tools()).toEqual(["register", "status"]);
+  gate.open();
+  expect(await ada.call("register", asked)).toMatchObject({ kind: "registered" });
+});
+
+verifies(
+  ["MGT-23", "MGT-24"],
+  "C23: a cancelled register goes on, and status tells the exact card as soon as it is bound",
+  async () => {
+    const { gate, newcomer } = await scene();
+    const ada = await newcomer("ada");
+    gate.shut();
+    const hangUp = new AbortController();
+    const call = failureOf(ada.call("register", registration("ada-agent"), hangUp.signal));
+    await gate.untilKnocked();
+    hangUp.abort();
+    await call;
+    expect(await ada.call("status")).toEqual({ kind: "unregistered" });
+    gate.open();
+
+    let status: Answer = {};
+    const isActive = (): boolean => status["kind"] === "active";
+    while (!isActive()) status = await ada.call("status");
+    let tools: ReadonlyArray<string> = [];
+    await until("the catalog is the registered one", () => {
+      void ada.tools().then((listed) => (tools = listed));
+      return tools.includes("send_message");
+    });
+    const found = await ada.call("search_agents", { agentName: "ada-agent" });
+    expect(status).toEqual({ kind: "active", agentCard: found["agentCard"] });
+    await ada.restart();
+    expect(await ada.call("status")).toEqual(status);
+  },
+);
+
+verifies(
+  ["MGT-30", "MGT-31"],
+  "search_agents finds one, lists in order, and does not wait for a silent Registry for ever",
+  async () => {
+    const { gate, network, newcomer } = await scene();
+    const ada = await newcomer("ada");
+    const { agentCard } = await ada.call("register", registration("ada-agent"));
+    const others = await network.openAll(["bob-agent", "bob-two", "cyd-agent"]);
+    const bob = others[0].card;
+
+    expect(await ada.call("search_agents", { agentId: bob.agentId })).toEqual({
+      kind: "found",
+      agentCard: bob,
+    });
+    expect(await ada.call("search_agents", { agentName: "nobody-here" })).toEqual({ kind: "not_found" });
+    const page = async (input: object) => {
+      const { kind, agentCards, hasMore } = await ada.call("search_agents", input);
+      return [
+        kind,
+        (agentCards as ReadonlyArray<{ agentName: string }>).map((card) => card.agentName),
+        hasMore,
+      ];
+    };
+    expect(await page({})).toEqual(["page", ["ada-agent", "bob-agent", "bob-two", "cyd-agent"], false]);
+    expect(await page({ prefix: "bob" })).toEqual(["page", ["bob-agent", "bob-two"], false]);
+    expect(await page({ afterAgentName: "bob-agent" })).toEqual(["page", ["bob-two", "cyd-agent"], false]);
+    expect(await page({ prefix: "bob", afterAgentName: "bob-and" })).toEqual(["page", ["bob-two"], false]);
+    expect(await ada.call("status")).toEqual({ kind: "active", agentCard });
+
+    const deadlines = heldDeadlines();
+    gate.shut();
+    const calls = [{ agentName: "cyd-agents" }, { prefix: "cyd" }].map((input) =>
+      failureOf(ada.call("search_agents", input)),
+    );
+    await until("both are being asked", () => deadlines.count() >= 2);
+    await gate.untilKnocked();
+    deadlines.pass();
+    expect(await Promise.all(calls)).toEqual([unavailable, unavailable]);
+  },
+);
