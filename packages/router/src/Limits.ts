@@ -63,6 +63,11 @@ export const unreadReplyBytesMax = 1_048_576;
 /** A peer that does not answer a close within this is cut off. */
 export const closeMs = 1_000;
 
+/** How long a client's acknowledgment waits for others to go with it: a frame for each delivery costs both sides more. */
+export const clientAcknowledgeDelayMs = 20;
+/** It waits no longer once this part of the Router's window is used up, so that the window never closes for it. */
+export const clientAcknowledgeDeliveriesMax = 64;
+export const clientAcknowledgeBytesMax = 1_048_576;
 /** A client's sends that are on the wire without an answer. */
 export const clientInFlightMax = 64;
 /** Reconnection starts at the minimum, doubles with jitter to the maximum, and starts over after `ready`. */

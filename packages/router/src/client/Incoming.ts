@@ -101,12 +101,16 @@ export const makeIncoming = (options: IncomingOptions): Incoming => {
   let tailCursor = 0;
   let acknowledged = 0;
   let announced = 0;
-  let flushing = false;
+  /** Delivered bytes since the last acknowledgment left. */
+  let unannouncedBytes = 0;
+  let flushing: NodeJS.Timeout | undefined;
 
   const flush = (): void => {
-    flushing = false;
+    clearTimeout(flushing);
+    flushing = undefined;
     if (source === null || acknowledged <= announced) return;
     announced = acknowledged;
+    unannouncedBytes = 0;
     source.write(Frames.encode({ kind: "ack", cursor: acknowledged }));
   };
 
@@ -131,9 +135,12 @@ export const makeIncoming = (options: IncomingOptions): Incoming => {
   };
 
   const detach = (): void => {
+    clearTimeout(flushing);
+    flushing = undefined;
     source = null;
     queue = [];
     queuedBytes = 0;
+    unannouncedBytes = 0;
     paused = false;
   };
 
@@ -144,6 +151,7 @@ export const makeIncoming = (options: IncomingOptions): Incoming => {
     if (!follows(first)) return fail("protocol-error");
     nextCursor = last + 1;
     tailCursor = Math.max(tailCursor, last);
+    unannouncedBytes += sizeOf(frame);
     if (frame.kind === "gap") return options.onGap({ fromCursor: first, toCursor: last });
     const delivery = deliveryOf(options, routerInstanceId as RouterInstanceId, frame);
     return delivery === null ? fail("protocol-error") : options.onDeliver(delivery);
@@ -195,9 +203,11 @@ export const makeIncoming = (options: IncomingOptions): Incoming => {
     acknowledge: (cursor) => {
       if (cursor > tailCursor) return;
       acknowledged = Math.max(acknowledged, cursor);
-      if (flushing) return;
-      flushing = true;
-      setImmediate(flush);
+      const isMuch =
+        acknowledged - announced >= Limits.clientAcknowledgeDeliveriesMax ||
+        unannouncedBytes >= Limits.clientAcknowledgeBytesMax;
+      if (isMuch) flush();
+      else flushing ??= setTimeout(flush, Limits.clientAcknowledgeDelayMs);
     },
     flush,
     refuse: () => fail("delivery-failed"),
