@@ -1,0 +1,72 @@
+// One agent under test: the daemon in its state folder, over all its lives, the client that talks to it, and the journal
+// of its host.
+
+import { randomBytes } from "node:crypto";
+import * as path from "node:path";
+import * as Configuration from "@social-harness/endpoint/state/Configuration";
+import * as Identity from "@social-harness/endpoint/state/Identity";
+import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
+import { OperationId, PrincipalId } from "@social-harness/protocol/identity/Identifier";
+import type { NetworkDescription } from "@social-harness/registry/Invite";
+import * as Client from "./Client.ts";
+import * as Resident from "./Resident.ts";
+import { binary } from "./Services.ts";
+
+export interface Endpoint {
+  readonly name: string;
+  readonly state: string;
+  readonly database: string;
+  /** Where its host keeps what it has read and acknowledged. */
+  readonly journalFile: string;
+  readonly resident: Resident.Resident;
+  readonly client: Client.EndpointClient;
+}
+
+export interface EndpointOptions {
+  readonly name: string;
+  readonly folder: string;
+  readonly network: NetworkDescription;
+  readonly onUnexpectedEnd: (how: string) => void;
+}
+
+/** Makes the state folder of a new agent, starts its daemon for the first time and registers it. */
+export const settle = async (options: EndpointOptions): Promise<Endpoint> => {
+  const { name, folder, network, onUnexpectedEnd } = options;
+  const state = StateFolder.open(path.join(folder, "agents", name));
+  Identity.create(state, (byteCount) => randomBytes(byteCount));
+  Configuration.save(state, Configuration.resolve({ file: JSON.stringify(network) }));
+  const daemon = Resident.create({
+    name,
+    file: binary,
+    args: ["daemon", "--state", state.path, "--port", "0", "--json"],
+    log: path.join(folder, `${name}.stderr`),
+    onUnexpectedEnd,
+  });
+  const client = Client.create(daemon);
+  await Resident.startFirst(daemon);
+  const { kind } = await client.call("register", {
+    operationId: OperationId.fromBytes(randomBytes(16)),
+    principalId: PrincipalId.fromBytes(randomBytes(16)),
+    agentName: name,
+  });
+  if (kind !== "registered") throw new Error(`${name} could not register: ${kind}`);
+  return {
+    name,
+    state: state.path,
+    database: state.database,
+    journalFile: path.join(folder, `${name}.journal`),
+    client,
+    resident: {
+      ...daemon,
+      kill: async () => {
+        await daemon.kill();
+        await client.drop();
+      },
+      stop: async (msMax) => {
+        const stopped = await daemon.stop(msMax);
+        await client.drop();
+        return stopped;
+      },
+    },
+  };
+};

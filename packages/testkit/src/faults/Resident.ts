@@ -1,0 +1,88 @@
+// A place where one process lives at a time: started, killed and started again with the same arguments. Whoever talks to
+// it waits for its next life; whoever kills it need not wait for anything, not even for its being ready.
+
+import * as Process from "./Process.ts";
+
+export interface Resident {
+  readonly name: string;
+  /** Begins the next life. Resolves when it is ready, or with false when it was killed before that. */
+  readonly start: () => Promise<boolean>;
+  /** SIGKILL, whatever it is doing. Resolves when the process is gone. */
+  readonly kill: () => Promise<void>;
+  /** SIGTERM. Resolves with whether it ended by itself with code 0 within `msMax`. */
+  readonly stop: (msMax: number) => Promise<boolean>;
+  /** SIGSTOP and, later, SIGCONT. */
+  readonly pause: () => void;
+  readonly resume: () => void;
+  /** What the running life, or the next one that comes so far, said when it was ready. */
+  readonly ready: () => Promise<unknown>;
+  /** A number that is another in each life. */
+  readonly life: () => number;
+}
+
+export interface ResidentOptions {
+  readonly name: string;
+  readonly file: string;
+  readonly args: ReadonlyArray<string>;
+  /** What its lives say on stderr is gathered here. */
+  readonly log: string;
+  /** It ended although nobody told it to. */
+  readonly onUnexpectedEnd: (how: string) => void;
+}
+
+export const create = (options: ResidentOptions): Resident => {
+  let current: Process.Process | null = null;
+  let told = false;
+  let lives = 0;
+  let isReady = false;
+  let readiness = Promise.withResolvers<unknown>();
+
+  const end = async (signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> => {
+    const ending = current;
+    if (ending === null) return null;
+    told = true;
+    current = null;
+    // Whoever waits for a life that never became ready waits for the next one.
+    if (isReady) readiness = Promise.withResolvers();
+    isReady = false;
+    ending.signal(signal);
+    return ending.ended;
+  };
+
+  return {
+    name: options.name,
+    start: async () => {
+      if (current !== null) throw new Error(`${options.name} is running`);
+      const born = Process.start(options.file, options.args, options.log);
+      current = born;
+      told = false;
+      lives++;
+      void born.ended.then((how) => {
+        if (current === born && !told) options.onUnexpectedEnd(`${options.name} ended by itself with ${how}`);
+      });
+      const ready = await born.ready;
+      if (current !== born || ready === null) return false;
+      isReady = true;
+      readiness.resolve(ready);
+      return true;
+    },
+    kill: async () => void (await end("SIGKILL")),
+    stop: async (msMax) => {
+      const stopping = current;
+      const late = setTimeout(() => stopping?.signal("SIGKILL"), msMax);
+      const how = await end("SIGTERM");
+      clearTimeout(late);
+      return how === 0 || how === null;
+    },
+    pause: () => current?.signal("SIGSTOP"),
+    resume: () => current?.signal("SIGCONT"),
+    ready: () => readiness.promise,
+    life: () => lives,
+  };
+};
+
+/** Begins the first life and resolves with what it said. Throws when there is none to begin with. */
+export const startFirst = async (resident: Resident): Promise<unknown> => {
+  if (!(await resident.start())) throw new Error(`${resident.name} did not start`);
+  return resident.ready();
+};

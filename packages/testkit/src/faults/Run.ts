@@ -1,0 +1,140 @@
+// One run: a network and six endpoints as real processes under traffic from real MCP clients, struck round after round as
+// the plan says, the disks judged after every kill; then quiet, and everything is judged again, read and verified.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import * as Author from "./Author.ts";
+import * as Consumer from "./Consumer.ts";
+import * as Ending from "./Ending.ts";
+import type { Endpoint } from "./Endpoint.ts";
+import { Faults } from "./Fault.ts";
+import * as Plan from "./Plan.ts";
+import * as Process from "./Process.ts";
+import {
+  journalsOf,
+  judgeDisks,
+  patienceMs,
+  raise,
+  residentOf,
+  type RunOptions,
+  type Stage,
+} from "./Stage.ts";
+
+export interface Outcome {
+  readonly faults: ReadonlyArray<string>;
+  readonly posts: number;
+  readonly items: number;
+  readonly kills: number;
+  readonly newcomers: number;
+  readonly recordsVerified: number;
+}
+
+/** A round is under traffic: so many posts are answered before the next one begins. */
+const postsBetweenRounds = 10;
+const lookMs = 50;
+
+/** Carries out one strike and brings its victims back; the number of kills. */
+const strike = async (
+  stage: Stage,
+  { victims, afterMs, kind, awayMs, againMs }: Plan.Strike,
+): Promise<number> => {
+  const struck = victims.map((name) => residentOf(stage, name));
+  await sleep(afterMs);
+  if (kind === "pause") {
+    for (const resident of struck) resident.pause();
+    await sleep(awayMs);
+    for (const resident of struck) resident.resume();
+    return 0;
+  }
+  const kill = async (): Promise<void> => {
+    await Promise.all(struck.map((resident) => resident.kill()));
+    judgeDisks(stage, victims);
+  };
+  await kill();
+  await sleep(awayMs);
+  for (const ms of againMs) {
+    for (const resident of struck) void resident.start();
+    await sleep(ms);
+    await kill();
+  }
+  await Promise.all(struck.map((resident) => resident.start()));
+  return struck.length * (1 + againMs.length);
+};
+
+const untilTraffic = async ({ books, faults }: Stage, posts: number): Promise<void> => {
+  const until = performance.now() + patienceMs;
+  while (books.count() < posts && faults.sentences.length === 0) {
+    if (performance.now() > until) return faults.add(`no post was answered for ${patienceMs} ms`);
+    await sleep(lookMs);
+  }
+};
+
+const perform = async (stage: Stage): Promise<Outcome> => {
+  const { options, faults, books, endpoints, newcomers } = stage;
+  const { plan, say } = options;
+  let writing = true;
+  let written = false;
+  const consuming = endpoints.map(({ name, client, journalFile }) =>
+    Consumer.consume({
+      name,
+      client,
+      journalFile,
+      faults,
+      random: Plan.randomOf(plan.seed, `consumer ${name}`),
+      goesOn: (seen, isEmpty) =>
+        faults.sentences.length === 0 && (!written || !isEmpty || seen < books.owedTo(name)),
+    }),
+  );
+  const goesOn = (): boolean => writing && faults.sentences.length === 0;
+  const authors: Array<Promise<void>> = [newcomers.arrive(goesOn)];
+  const open = (round: number): void => {
+    for (const { members } of plan.conversations.filter(({ opensAt }) => opensAt === round)) {
+      for (const name of members) {
+        const { client } = endpoints.find((endpoint) => endpoint.name === name) as Endpoint;
+        const random = Plan.randomOf(plan.seed, `author ${name} ${members.join()}`);
+        authors.push(Author.write({ name, members, client, random, books, faults, goesOn }));
+      }
+    }
+  };
+  let kills = 0;
+  open(0);
+  await untilTraffic(stage, postsBetweenRounds);
+  for (const [index, one] of plan.strikes.entries()) {
+    const round = index + 1;
+    open(round);
+    const before = books.count();
+    kills += await strike(stage, one);
+    await untilTraffic(stage, before + postsBetweenRounds);
+    say(`round ${round} of seed ${plan.seed}: ${Plan.describe(one)}; ${books.count()} posts so far`);
+    if (faults.sentences.length > 0) break;
+  }
+  writing = false;
+  // All conversations have opened by now or never will, so the list of authors is complete.
+  const closing = Promise.all(authors).then(() => {
+    written = true;
+  });
+  await Ending.drain(stage, [closing, ...consuming]);
+  const recordsVerified = faults.sentences.length === 0 ? await Ending.conclude(stage) : 0;
+  const items = [...journalsOf(stage).values()].reduce((sum, journal) => sum + journal.entries().length, 0);
+  return {
+    faults: faults.sentences,
+    posts: books.count(),
+    items,
+    kills,
+    newcomers: newcomers.count(),
+    recordsVerified,
+  };
+};
+
+/** Performs the plan. Every process is gone when this resolves or rejects. */
+export const run = async (options: RunOptions): Promise<Outcome> => {
+  const faults = new Faults();
+  try {
+    return await perform(await raise(options, faults));
+  } catch (error) {
+    // Also ends whoever still writes and reads.
+    faults.add(`the run itself failed: ${String(error)}`);
+    throw error;
+  } finally {
+    Process.endAll();
+  }
+};

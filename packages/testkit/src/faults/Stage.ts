@@ -1,0 +1,86 @@
+// Everything of one run that is alive at the same time: the network, the endpoints, the books of what was said, and the
+// faults found so far. Raises it, and judges its disks at any instant.
+
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import * as Books from "./Books.ts";
+import * as Disk from "./Disk.ts";
+import * as DiskLaws from "./DiskLaws.ts";
+import * as Endpoint from "./Endpoint.ts";
+import type { Faults } from "./Fault.ts";
+import * as Journal from "./Journal.ts";
+import * as Newcomers from "./Newcomers.ts";
+import * as Plan from "./Plan.ts";
+import type * as Resident from "./Resident.ts";
+import * as Services from "./Services.ts";
+
+export interface RunOptions {
+  readonly plan: Plan.Plan;
+  /** Everything of the run is in here; whoever gave it removes it. */
+  readonly folder: string;
+  readonly say: (line: string) => void;
+}
+
+/** Without any progress for so long, what is missing will not come. Doubling intervals of silence are far shorter here. */
+export const patienceMs = 120_000;
+
+export interface Stage {
+  readonly options: RunOptions;
+  readonly faults: Faults;
+  readonly books: Books.Books;
+  readonly network: Services.Network;
+  readonly endpoints: ReadonlyArray<Endpoint.Endpoint>;
+  readonly newcomers: Newcomers.Newcomers;
+  readonly residents: ReadonlyMap<string, Resident.Resident>;
+}
+
+/** Starts the network and every endpoint. */
+export const raise = async (options: RunOptions, faults: Faults): Promise<Stage> => {
+  const { folder, plan } = options;
+  const onUnexpectedEnd = (how: string): void => faults.add(`${how}; its last words are in ${folder}`);
+  const network = await Services.start({ services: plan.services, folder, onUnexpectedEnd });
+  const endpoints = await Promise.all(
+    Plan.cast.map((name) => Endpoint.settle({ name, folder, network: network.description, onUnexpectedEnd })),
+  );
+  const residents = [...network.residents, ...endpoints.map(({ resident }) => resident)];
+  return {
+    options,
+    faults,
+    books: Books.create(),
+    network,
+    endpoints,
+    newcomers: Newcomers.create({
+      network: network.description,
+      random: Plan.randomOf(plan.seed, "newcomers"),
+      faults,
+    }),
+    residents: new Map(residents.map((resident) => [resident.name, resident])),
+  };
+};
+
+export const residentOf = ({ residents }: Stage, name: string): Resident.Resident => {
+  const found = residents.get(name);
+  if (found === undefined) throw new RangeError(`nobody is called ${name}`);
+  return found;
+};
+
+/** The journal of every host, as its file has it now. */
+export const journalsOf = ({ endpoints }: Pick<Stage, "endpoints">): ReadonlyMap<string, Journal.Journal> =>
+  new Map(endpoints.map(({ name, journalFile }) => [name, Journal.open(journalFile)]));
+
+/** Holds the stores of everybody against the laws of every instant. Runs in one go: nothing happens here meanwhile. */
+export const judgeDisks = (
+  { options, endpoints, books, faults }: Stage,
+  dead: ReadonlyArray<string>,
+): DiskLaws.Readings => {
+  const copies = join(options.folder, "disks");
+  mkdirSync(copies, { recursive: true });
+  const journals = journalsOf({ endpoints });
+  const readAll = (): ReadonlyArray<Disk.Disk> =>
+    endpoints.map(({ name, database }) =>
+      dead.includes(name) ? Disk.readDead(name, database, join(copies, name)) : Disk.read(name, database),
+    );
+  const readings = { early: readAll(), late: readAll() };
+  DiskLaws.askAlways(readings, books, journals, faults);
+  return readings;
+};
