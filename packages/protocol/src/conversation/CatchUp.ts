@@ -1,63 +1,22 @@
-// Being behind: asking peers for records this member cannot commit, answering those who ask, and believing only what
-// verifies whole. Implements HIS-43 to HIS-48.
+// Catching up from peers: answering those who ask, and believing of the answers only what verifies whole.
+// Implements HIS-45 to HIS-47.
 
 import * as CanonicalJson from "../encoding/CanonicalJson.ts";
 import type { HistoryRecord } from "../history/Evidence.ts";
-import { faultsOf } from "../history/Quorum.ts";
 import * as Record from "../history/Record.ts";
 import { RecordError } from "../history/RecordError.ts";
 import { type ChainHead, verifyCore, verifyNext } from "../history/VerifyRecord.ts";
-import type { AgentId } from "../identity/Identifier.ts";
 import * as Limits from "../Limits.ts";
+import { askOn, easeBehind, withKeptEvidence } from "./Behind.ts";
 import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
 import type { CertifiedRecord } from "./Packet.ts";
-import { commitRecord, isActionCertified } from "./Settle.ts";
-import type { Behind } from "./State.ts";
-import { nextHeight } from "./State.ts";
+import { commitRecord, entriesOf, isActionCertified, routerAnchorOf } from "./Settle.ts";
+import { nextHeight, openRecordOf } from "./State.ts";
+import { keepVotes } from "./Votes.ts";
 
 /** Room for the page's own fields beside its items. */
 const pageFrameBytes = 1_024;
-
-/** Sets the durable flag and asks the member that showed the evidence first. A later target replaces an earlier one. */
-export const fallBehind = (draft: Draft, target: Behind["target"], from: AgentId | null): void => {
-  const { state, inputs } = draft;
-  const before = state.behind;
-  if (before !== null) {
-    if (target !== null && target.height > (before.target?.height ?? -1))
-      state.behind = { ...before, target };
-    return;
-  }
-  state.behind = {
-    target,
-    nextIndex: (inputs.members.indexOf(inputs.self) + 1) % inputs.members.n,
-    askAt: inputs.now + Limits.catchUpMsMin,
-    intervalMs: Limits.catchUpMsMin,
-    answered: [],
-  };
-  if (from !== null && from !== inputs.self) ask(draft, from);
-  else askNext(draft);
-};
-
-const ask = (draft: Draft, to: AgentId): void => {
-  const { head, anchor } = draft.state;
-  draft.unicast(to, {
-    kind: "catch_up_request",
-    conversationId: draft.inputs.members.conversationId,
-    knownRecordHash: head?.recordHash ?? null,
-    knownAnchorHash: anchor?.anchorHash ?? null,
-  });
-};
-
-/** Asks the members in turn, at doubling intervals. */
-export const askNext = (draft: Draft): void => {
-  const { state, inputs } = draft;
-  if (state.behind === null) return;
-  let index = state.behind.nextIndex;
-  if (inputs.members.ids[index] === inputs.self) index = (index + 1) % inputs.members.n;
-  ask(draft, inputs.members.ids[index] as AgentId);
-  state.behind = { ...state.behind, nextIndex: (index + 1) % inputs.members.n };
-};
 
 export const answerCatchUp = (draft: Draft, { from, packet }: ReceivedOf<"catch_up_request">): void => {
   const { reads, members } = draft.inputs;
@@ -91,29 +50,25 @@ export const pageBytesOf = (record: HistoryRecord): number =>
 
 export const takeCatchUpPage = (draft: Draft, { from, packet }: ReceivedOf<"catch_up_page">): void => {
   const { state } = draft;
-  if (state.behind === null) return;
+  const before = state.behind;
+  if (before === null) return;
   let verified: ReadonlyArray<HistoryRecord>;
   try {
     verified = verifyPage(draft, packet);
   } catch (error) {
     if (!(error instanceof RecordError)) throw error;
-    draft.note(`a catch-up page was refused: ${error.message}`);
-    return askNext(draft);
+    return draft.note(`a catch-up page was refused: ${error.message}`);
   }
   for (const record of verified) commitRecord(draft, record);
-  if (verified.length > 0) draft.certificateSeen = true;
+  draft.certificateSeen = verified.length > 0;
+  if (verified.length > 0 && packet.hasMore) {
+    // Who sent true records and has more of them is asked on, whether or not the target is reached.
+    return askOn(draft, state.behind ?? { ...before, missing: null }, from);
+  }
   if (state.behind === null) return;
-  if (packet.hasMore && verified.length > 0) {
-    state.behind = { ...state.behind, answered: [] };
-    return ask(draft, from);
-  }
-  const answered = [...new Set([...state.behind.answered, from])];
-  // One honest member among f + 1 says that there is nothing more to have now; newer evidence will start anew.
-  if (answered.length > faultsOf(draft.inputs.members.n)) state.behind = null;
-  else {
-    state.behind = { ...state.behind, answered };
-    askNext(draft);
-  }
+  const answered = verified.length > 0 ? [] : state.behind.answered;
+  state.behind = { ...state.behind, answered: [...new Set([...answered, from])] };
+  easeBehind(draft);
 };
 
 /** Verifies a page whole, before anything of it is taken. Records at or below the head are passed over. */
@@ -146,70 +101,45 @@ const verifyPage = (
 };
 
 export const answerRecordRequest = (draft: Draft, { from, packet }: ReceivedOf<"record_request">): void => {
-  const { reads, members } = draft.inputs;
+  const { reads } = draft.inputs;
   const height = reads.heightOf(packet.recordHash);
   const certified = height === null ? null : reads.recordAt(height);
   if (certified !== null) {
-    draft.unicast(from, {
-      kind: "record_response",
-      recordCore: certified.recordCore,
-      routerAnchor: certified.routerAnchor,
-      actionSignatures: certified.actionSignatures,
-    });
-    return;
+    const { recordCore, routerAnchor, actionSignatures } = certified;
+    return draft.unicast(from, { kind: "record_response", recordCore, routerAnchor, actionSignatures });
   }
   const open = draft.find(packet.recordHash);
-  const { anchor } = draft.state;
-  if (open === undefined || anchor === null || !isActionCertified(draft, open)) return;
+  const routerAnchor = routerAnchorOf(draft);
+  if (open === undefined || routerAnchor === null || !isActionCertified(draft, open)) return;
   draft.unicast(from, {
     kind: "record_response",
     recordCore: draft.core(open.recordHash),
-    routerAnchor: {
-      kind: "genesis_anchor",
-      conversationId: members.conversationId,
-      membershipHash: members.membershipHash,
-      round: anchor.round,
-      routerInstanceId: anchor.routerInstanceId,
-    },
-    actionSignatures: members.ids.flatMap((signerAgentId) => {
-      const signature = open.action[signerAgentId];
-      return signature === undefined ? [] : [{ signerAgentId, signature }];
-    }),
+    routerAnchor,
+    actionSignatures: entriesOf(open.action),
   });
 };
 
 /** The core that an action certificate spoke about. It has no place in the lane, so it can be staged but takes no lock. */
 export const takeRecordResponse = (draft: Draft, { packet }: ReceivedOf<"record_response">): void => {
   const { state, inputs } = draft;
-  const { recordCore: core } = packet;
-  const recordHash = Record.recordHashOf(core);
-  if (state.behind?.target?.recordHash !== recordHash || draft.find(recordHash) !== undefined) return;
+  const { recordCore: core, actionSignatures } = packet;
+  const wanted = state.behind?.missing?.recordHash;
+  if (wanted === undefined || core.action.height !== nextHeight(state)) return;
   try {
     const head = state.head === null ? null : { ...state.head, members: inputs.members };
-    const members = verifyCore(inputs.trust, head, recordHash, core);
-    if (members.membershipHash !== inputs.members.membershipHash) return;
+    const members = verifyCore(inputs.trust, head, wanted, core);
+    if (members.membershipHash !== inputs.members.membershipHash) {
+      throw new RecordError("membership", "the record belongs to another membership");
+    }
   } catch (error) {
     if (!(error instanceof RecordError)) throw error;
     return draft.note(`a fetched record was refused: ${error.message}`);
   }
-  const { action } = core;
-  if (draft.postUsed(action.authorAgentId, action.postIntent.postId)) return;
-  draft.addOpen(
-    {
-      recordHash,
-      actionHash: core.actionHash,
-      height: action.height,
-      previousRecordHash: action.previousRecordHash,
-      anchorHash: core.anchorHash,
-      author: action.authorAgentId,
-      postId: action.postIntent.postId,
-      postIntentHash: action.postIntentHash,
-      authorSignature: null,
-      laneSequence: null,
-      action: {},
-      durability: {},
-    },
-    core,
-  );
-  state.behind = null;
+  const { authorAgentId, postIntent } = core.action;
+  if (draft.postUsed(authorAgentId, postIntent.postId)) {
+    return draft.note("a fetched record repeats a certified post");
+  }
+  const record = openRecordOf(wanted, core, { authorSignature: null, laneSequence: null });
+  draft.addOpen(withKeptEvidence(draft, record), core);
+  keepVotes(draft, wanted, "action", actionSignatures);
 };

@@ -26,7 +26,7 @@ export class Draft {
   progressed = false;
   /** The member whose certificate is being answered; durability votes go back to it. */
   certificateFrom: AgentId | null = null;
-  /** The certificate that commits came from another member, so nobody needs it spread. */
+  /** The lane showed everybody the certificate that commits, so nobody needs it spread. */
   certificateSeen = false;
   readonly endedIntents = new Set<PostId>();
   readonly #cores = new Map<RecordHash, RecordCore>();
@@ -123,7 +123,8 @@ export class Draft {
     for (const [to, votes] of this.#votesOut) {
       this.unicast(to, { kind: "vote_packet", ...votes, carryVotes: [] });
     }
-    if (!hasOpenWork(this.state)) this.state.silence = null;
+    // Who is not connected can neither hear progress nor be heard: its silence means nothing.
+    if (!this.inputs.folded || !hasOpenWork(this.state)) this.state.silence = null;
     else if (this.progressed || this.state.silence === null) {
       this.state.silence = { at: this.inputs.now + Limits.silenceMsMin, intervalMs: Limits.silenceMsMin };
     }

@@ -1,62 +1,49 @@
 // Judging proposals as the lane brings them: believed or dropped, kept when their time may come, never more than a few of
-// one author. Implements HIS-21, HIS-24 and HIS-25.
+// one author. Implements HIS-21, HIS-24 and HIS-35.
 
 import * as Record from "../history/Record.ts";
 import * as Statement from "../history/Statement.ts";
 import { actionVoteOf } from "../history/VerifyRecord.ts";
 import * as Limits from "../Limits.ts";
+import { lackPredecessor, withKeptEvidence } from "./Behind.ts";
 import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
 import type { OpenRecord, SignerMap } from "./State.ts";
-import { nextHeight, subjectOf } from "./State.ts";
+import { nextHeight, openRecordOf, subjectOf } from "./State.ts";
 
 export const takeProposal = (
   draft: Draft,
   { from, laneSequence, packet }: ReceivedOf<"proposal_packet">,
 ): void => {
   const { state, inputs } = draft;
-  const { recordCore: core } = packet;
+  const { recordCore: core, authorSignature } = packet;
   if (laneSequence === null || core.action.authorAgentId !== from) {
     return draft.note("a proposal came outside the lane or from another than its author");
   }
-  const next = nextHeight(state);
-  if (core.action.height < next) return;
+  if (core.action.height < nextHeight(state)) return;
   const recordHash = Record.recordHashOf(core);
   const known = draft.find(recordHash);
-  if (known !== undefined) {
-    if (known.laneSequence === null) {
-      draft.replaceOpen({ ...known, laneSequence, authorSignature: packet.authorSignature });
-    }
-    return;
-  }
-  const problem = problemOf(draft, from, core);
+  // Repeated: the first place in the lane is the one that counts.
+  if (known !== undefined && known.laneSequence !== null) return;
+  // The own proposal as the lane returns it.
+  if (known?.authorSignature === authorSignature) return draft.replaceOpen({ ...known, laneSequence });
+  const problem = known === undefined ? problemOf(draft, recordHash, core) : null;
   if (problem !== null) return draft.note(problem);
   const card = inputs.members.cardOf(from);
   const proposal = { kind: "proposal" as const, authorAgentId: from, actionHash: core.actionHash };
   if (
     card === undefined ||
-    !Statement.verify(inputs.trust.verifier, card.signingKey, proposal, packet.authorSignature)
+    !Statement.verify(inputs.trust.verifier, card.signingKey, proposal, authorSignature)
   ) {
     return draft.note("a proposal's signature does not verify");
   }
-  const record: OpenRecord = {
-    recordHash,
-    actionHash: core.actionHash,
-    height: core.action.height,
-    previousRecordHash: core.action.previousRecordHash,
-    anchorHash: core.anchorHash,
-    author: from,
-    postId: core.action.postIntent.postId,
-    postIntentHash: core.action.postIntentHash,
-    authorSignature: packet.authorSignature,
-    laneSequence,
-    action: {},
-    durability: {},
-  };
+  const record = openRecordOf(recordHash, core, { authorSignature, laneSequence });
   const action = authorVoteOf(draft, record, packet.actionVote);
   if (action === null)
     return draft.note("a proposal's own action vote is missing, superfluous or does not verify");
-  draft.addOpen({ ...record, action }, core);
+  if (known === undefined) draft.addOpen(withKeptEvidence(draft, { ...record, action }), core);
+  else draft.replaceOpen({ ...record, action: { ...action, ...known.action }, durability: known.durability });
+  lackPredecessor(draft, record, from);
 };
 
 /** The vote inside a proposal: there exactly when the conversation has two members. Null when it is not as it must be. */
@@ -75,7 +62,11 @@ const authorVoteOf = (
 };
 
 /** Why a proposal at or above the open height is not kept, or null. */
-const problemOf = (draft: Draft, author: OpenRecord["author"], core: Record.RecordCore): string | null => {
+const problemOf = (
+  draft: Draft,
+  recordHash: OpenRecord["recordHash"],
+  core: Record.RecordCore,
+): string | null => {
   const { state, inputs } = draft;
   const { action } = core;
   if (!Record.isConsistent(core)) return "a proposal's hashes do not recompute";
@@ -90,9 +81,11 @@ const problemOf = (draft: Draft, author: OpenRecord["author"], core: Record.Reco
     }
   }
   const { postId } = action.postIntent;
-  if (draft.postUsed(author, postId)) return "a proposal repeats a certified post";
-  const own = state.open.filter((record) => record.author === author);
-  if (own.length >= Limits.candidatesPerAuthorMax) return "an author has too many open proposals";
+  if (draft.postUsed(action.authorAgentId, postId)) return "a proposal repeats a certified post";
+  const own = state.open.filter((record) => record.author === action.authorAgentId);
+  const isWanted = state.behind?.missing?.recordHash === recordHash;
+  if (own.length >= Limits.candidatesPerAuthorMax && !isWanted)
+    return "an author has too many open proposals";
   if (own.some((record) => record.postId === postId && record.postIntentHash !== action.postIntentHash)) {
     return "a proposal gives one post id to two intents";
   }

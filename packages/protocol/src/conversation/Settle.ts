@@ -1,6 +1,6 @@
 // The rules of the normal case, run to a fixed point after every event: commit what is certified, vote for what may be
 // voted for, take the slot's lock in lane order, certify own records, propose the oldest own intent.
-// Implements HIS-21 to HIS-32.
+// Implements HIS-22 to HIS-33.
 
 import * as Evidence from "../history/Evidence.ts";
 import { actionThresholdOf } from "../history/Quorum.ts";
@@ -9,18 +9,37 @@ import * as Statement from "../history/Statement.ts";
 import { actionVoteOf, durabilityVoteOf } from "../history/VerifyRecord.ts";
 import type { AgentId } from "../identity/Identifier.ts";
 import * as Limits from "../Limits.ts";
+import { noteHead } from "./Behind.ts";
 import type { Draft } from "./Draft.ts";
 import type { CertifiedNotice, SignedActionVote, SignedDurabilityVote } from "./Packet.ts";
 import type { OpenRecord, SignerMap } from "./State.ts";
-import { emptySlot, follows, nextHeight, subjectOf } from "./State.ts";
+import { emptySlot, follows, isDecided, nextHeight, openRecordOf, subjectOf } from "./State.ts";
 
-const entriesOf = (map: SignerMap): Evidence.Signatures =>
+export const mapOf = (entries: ReadonlyArray<Statement.SignerEvidence>): SignerMap =>
+  Object.fromEntries(entries.map(({ signerAgentId, signature }) => [signerAgentId, signature]));
+
+export const entriesOf = (map: SignerMap): Evidence.Signatures =>
   Evidence.sorted(
     Object.entries(map).map(([signerAgentId, signature]) => ({
       signerAgentId: signerAgentId as AgentId,
       signature,
     })),
   );
+
+/** The accepted anchor whole, as evidence carries it. */
+export const routerAnchorOf = (draft: Draft): Record.GenesisAnchor | null => {
+  const { anchor } = draft.state;
+  if (anchor === null) return null;
+  const { conversationId, membershipHash } = draft.inputs.members;
+  const { round, routerInstanceId } = anchor;
+  return { kind: "genesis_anchor", conversationId, membershipHash, round, routerInstanceId };
+};
+
+/** Only who is connected and has folded the lane signs, and only under an anchor that names the Router it is bound to. */
+const maySign = ({ state, inputs }: Draft): boolean =>
+  inputs.folded &&
+  inputs.routerInstanceId !== null &&
+  (state.anchor === null || state.anchor.routerInstanceId === inputs.routerInstanceId);
 
 export const isActionCertified = (draft: Draft, record: OpenRecord): boolean =>
   record.author in record.action &&
@@ -48,18 +67,13 @@ const commitCertified = (draft: Draft): boolean => {
     (candidate) =>
       follows(draft.state, candidate) && isActionCertified(draft, candidate) && isDurable(draft, candidate),
   );
-  if (record === undefined || draft.state.anchor === null) return false;
+  const routerAnchor = routerAnchorOf(draft);
+  if (record === undefined || routerAnchor === null) return false;
   const { members, self, now } = draft.inputs;
   commitRecord(draft, {
     recordHash: record.recordHash,
     recordCore: draft.core(record.recordHash),
-    routerAnchor: {
-      kind: "genesis_anchor",
-      conversationId: members.conversationId,
-      membershipHash: members.membershipHash,
-      round: draft.state.anchor.round,
-      routerInstanceId: draft.state.anchor.routerInstanceId,
-    },
+    routerAnchor,
     durabilityAnchor: null,
     actionSignatures: entriesOf(record.action),
     durabilityVotes: entriesOf(record.durability),
@@ -85,8 +99,9 @@ export const commitRecord = (draft: Draft, record: Evidence.HistoryRecord): void
   const { action } = record.recordCore;
   const postId = action.postIntent.postId;
   const mine = action.authorAgentId === inputs.self;
-  const othersLost = state.open.some(
-    (other) => other.height === action.height && other.author !== inputs.self && other.laneSequence !== null,
+  const losers = state.open.filter(
+    (other) =>
+      other.height === action.height && other.author !== action.authorAgentId && other.laneSequence !== null,
   );
   draft.noteCommitted(record);
   state.head = {
@@ -102,7 +117,13 @@ export const commitRecord = (draft: Draft, record: Evidence.HistoryRecord): void
   state.proposal = null;
   state.spread = null;
   state.silence = null;
-  state.yieldUntil = mine && othersLost ? inputs.now + Limits.yieldMs : null;
+  yieldTo(
+    draft,
+    mine
+      ? losers.map(({ author }) => author)
+      : state.yieldTo.filter((author) => author !== action.authorAgentId),
+    mine ? inputs.now + Limits.yieldMs : state.yieldUntil,
+  );
   if (mine) {
     draft.endedIntents.add(postId);
     if (state.everProposed === postId) state.everProposed = null;
@@ -115,9 +136,14 @@ export const commitRecord = (draft: Draft, record: Evidence.HistoryRecord): void
       (other.height > next || other.previousRecordHash === record.recordHash) &&
       !(other.author === action.authorAgentId && other.postId === postId),
   );
-  const target = state.behind?.target;
-  if (target !== undefined && target !== null && target.height <= action.height) state.behind = null;
+  noteHead(draft, action.height);
   draft.progressed = true;
+};
+
+/** The authors whose losing proposals were seen go next, each once, for as long as the courtesy lasts. */
+const yieldTo = ({ state }: Draft, authors: ReadonlyArray<AgentId>, until: number | null): void => {
+  state.yieldTo = until === null ? [] : [...new Set(authors)];
+  state.yieldUntil = state.yieldTo.length === 0 ? null : until;
 };
 
 /** The evidence of the head, for members who miss it. */
@@ -139,7 +165,7 @@ export const multicastNotice = (draft: Draft): void => {
 /** The first valid proposal in lane order takes the slot's lock, even while the lane is still being folded. */
 const takeLock = (draft: Draft): boolean => {
   const { state } = draft;
-  if (state.behind !== null || state.slot.lock !== null || state.slot.durabilityVote !== null) return false;
+  if (state.slot.lock !== null || isDecided(state)) return false;
   let first: OpenRecord | undefined;
   for (const record of state.open) {
     if (record.laneSequence === null || !follows(state, record)) continue;
@@ -163,7 +189,7 @@ const acceptAnchor = (draft: Draft, record: OpenRecord): void => {
 const castActionVote = (draft: Draft): boolean => {
   const { state, inputs } = draft;
   const { lock, actionVote } = state.slot;
-  if (lock === null || actionVote !== null || !inputs.folded || state.behind !== null) return false;
+  if (lock === null || actionVote !== null || !maySign(draft) || isDecided(state)) return false;
   const record = draft.find(lock);
   if (record === undefined) throw new Error("the locked record is not open");
   state.slot = { ...state.slot, actionVote: lock };
@@ -195,7 +221,7 @@ const signActionVote = (draft: Draft, record: OpenRecord, inProposal: boolean): 
 /** A record with its action certificate is staged with one durability vote, whatever this member had locked. */
 const castDurabilityVote = (draft: Draft): boolean => {
   const { state, inputs } = draft;
-  if (state.slot.durabilityVote !== null || !inputs.folded) return false;
+  if (state.slot.durabilityVote !== null || !maySign(draft)) return false;
   const record = state.open.find(
     (candidate) => follows(state, candidate) && isActionCertified(draft, candidate),
   );
@@ -234,7 +260,6 @@ const spreadOwnCertificate = (draft: Draft): boolean => {
   if (slot.certificateSent || slot.durabilityVote === null) return false;
   const record = draft.find(slot.durabilityVote);
   if (record === undefined || record.author !== draft.inputs.self || isDurable(draft, record)) return false;
-  draft.state.slot = { ...slot, certificateSent: true };
   multicastActionCertificate(draft, record);
   return true;
 };
@@ -244,6 +269,7 @@ export const multicastActionCertificate = (draft: Draft, record: OpenRecord): vo
   const signature = record.durability[draft.inputs.self];
   if (signature === undefined)
     throw new Error("an action certificate travels with its sender's durability vote");
+  draft.state.slot = { ...draft.state.slot, certificateSent: true };
   draft.multicast({
     kind: "action_certificate",
     ...subjectOf(record, draft.inputs.members.conversationId),
@@ -255,41 +281,20 @@ export const multicastActionCertificate = (draft: Draft, record: OpenRecord): vo
 /** One open proposal per author, oldest intent first, none while the slot's lock is another's. */
 const propose = (draft: Draft): boolean => {
   const { state, inputs } = draft;
-  if (
-    !inputs.folded ||
-    inputs.routerInstanceId === null ||
-    state.behind !== null ||
-    state.proposal !== null
-  ) {
-    return false;
-  }
-  if (state.slot.lock !== null || state.slot.durabilityVote !== null) return false;
+  if (state.proposal !== null || state.slot.lock !== null) return false;
+  if (!maySign(draft) || isDecided(state)) return false;
   if (state.yieldUntil !== null && inputs.now < state.yieldUntil) return false;
   const next = inputs.reads.nextIntent(draft.endedIntents);
   if (next === null) return false;
-  state.yieldUntil = null;
+  yieldTo(draft, [], null);
   const core = coreOf(draft, next.intent);
   const recordHash = Record.recordHashOf(core);
-  const { action } = core;
   const authorSignature = Statement.sign(inputs.signer, {
     kind: "proposal",
     authorAgentId: inputs.self,
     actionHash: core.actionHash,
   });
-  const record: OpenRecord = {
-    recordHash,
-    actionHash: core.actionHash,
-    height: action.height,
-    previousRecordHash: action.previousRecordHash,
-    anchorHash: core.anchorHash,
-    author: inputs.self,
-    postId: next.intent.postId,
-    postIntentHash: action.postIntentHash,
-    authorSignature,
-    laneSequence: null,
-    action: {},
-    durability: {},
-  };
+  const record = openRecordOf(recordHash, core, { authorSignature, laneSequence: null });
   draft.addOpen(record, core);
   acceptAnchor(draft, record);
   if (inputs.members.n === 2) signActionVote(draft, record, true);

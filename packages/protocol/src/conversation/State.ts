@@ -1,6 +1,7 @@
 // The durable state of one conversation at one member: plain JSON, small, replaced whole in each turn's transaction.
-// Contents of posts stay outside: the state names records by hash. Implements HIS-20.
+// Contents of posts stay outside: the state names records by hash. Implements HIS-37.
 
+import type { RecordCore } from "../history/Record.ts";
 import type { VoteSubject } from "../history/VerifyRecord.ts";
 import type {
   ActionHash,
@@ -8,29 +9,56 @@ import type {
   AnchorHash,
   Ed25519Signature,
   PostId,
+  PostIntentHash,
   RecordHash,
+  RouterInstanceId,
 } from "../identity/Identifier.ts";
-import type { RouterInstanceId } from "../identity/Identifier.ts";
-import type { PostIntentHash } from "../identity/Identifier.ts";
 
 export type SignerMap = { readonly [signer: AgentId]: Ed25519Signature };
 
-/** A record above the certified head whose core is held: a proposal from the lane, an own one, or one fetched by hash. */
-export interface OpenRecord {
+/** What votes name about a record of this conversation. */
+export interface Named {
   readonly recordHash: RecordHash;
   readonly actionHash: ActionHash;
   readonly height: number;
   readonly previousRecordHash: RecordHash | null;
   readonly anchorHash: AnchorHash;
+}
+
+/** A record and every verified vote for it, by signer. */
+export interface Voted extends Named {
+  readonly action: SignerMap;
+  readonly durability: SignerMap;
+}
+
+/** A record above the certified head whose core is held: a proposal from the lane, an own one, or one fetched by hash. */
+export interface OpenRecord extends Voted {
   readonly author: AgentId;
   readonly postId: PostId;
   readonly postIntentHash: PostIntentHash;
   readonly authorSignature: Ed25519Signature | null;
   /** Its place in the lane; null until the lane brought it. Only a record with a place can take the lock. */
   readonly laneSequence: number | null;
-  readonly action: SignerMap;
-  readonly durability: SignerMap;
 }
+
+/** A core as it becomes open, without a vote yet. */
+export const openRecordOf = (
+  recordHash: RecordHash,
+  core: RecordCore,
+  place: Pick<OpenRecord, "authorSignature" | "laneSequence">,
+): OpenRecord => ({
+  recordHash,
+  actionHash: core.actionHash,
+  height: core.action.height,
+  previousRecordHash: core.action.previousRecordHash,
+  anchorHash: core.anchorHash,
+  author: core.action.authorAgentId,
+  postId: core.action.postIntent.postId,
+  postIntentHash: core.action.postIntentHash,
+  ...place,
+  action: {},
+  durability: {},
+});
 
 export interface Head {
   readonly height: number;
@@ -53,7 +81,7 @@ export interface Slot {
   readonly actionVote: RecordHash | null;
   /** The one record that this member's durability vote names. */
   readonly durabilityVote: RecordHash | null;
-  /** This member multicast the action certificate of its own record. */
+  /** This member multicast the action certificate, its durability vote inside: the whole lane has that vote. */
   readonly certificateSent: boolean;
 }
 
@@ -69,13 +97,25 @@ export interface Spread {
   readonly at: number;
 }
 
-/** Evidence of a record that this member cannot commit; asked for until it can, or until enough members know of none. */
+/** A proven action certificate of a record whose core is not held: the evidence is kept, the core asked for. */
+export interface Missing extends Voted {
+  /** The member that showed it; once the core is here, the durability vote goes back to it. */
+  readonly from: AgentId;
+}
+
+/** Evidence of something that this member cannot commit. Asked about until it can; it stops no vote. */
 export interface Behind {
+  /** The highest record that evidence spoke of. A claim until `missing` proves it. */
   readonly target: { readonly height: number; readonly recordHash: RecordHash } | null;
+  /** The Router lost envelopes for this member: nobody can say what they held. */
+  readonly gap: boolean;
+  readonly missing: Missing | null;
+  /** The member that is asked next, by its place in the membership. */
   readonly nextIndex: number;
-  readonly askAt: number;
+  /** null while this member is not connected: it asks again when it has folded the lane. */
+  readonly askAt: number | null;
   readonly intervalMs: number;
-  /** Members who answered that they hold nothing more. */
+  /** Members who answered, since the last record that came, that they hold nothing more. */
   readonly answered: ReadonlyArray<AgentId>;
 }
 
@@ -90,8 +130,10 @@ export interface State {
   readonly proposal: { readonly recordHash: RecordHash; readonly postId: PostId } | null;
   /** The oldest own intent, once it has been proposed at any height: it can no longer simply expire. */
   readonly everProposed: PostId | null;
-  /** Other authors go first until then. */
+  /** The authors in `yieldTo` go first until then. */
   readonly yieldUntil: number | null;
+  readonly yieldTo: ReadonlyArray<AgentId>;
+  /** Runs only while this member is connected and has folded the lane. */
   readonly silence: Silence | null;
   readonly spread: Spread | null;
   readonly behind: Behind | null;
@@ -108,6 +150,7 @@ export const initial: State = {
   proposal: null,
   everProposed: null,
   yieldUntil: null,
+  yieldTo: [],
   silence: null,
   spread: null,
   behind: null,
@@ -123,28 +166,29 @@ export const phaseOf = (state: State): Phase =>
 export const nextHeight = (state: State): number => (state.head === null ? 0 : state.head.height + 1);
 
 /** Whether a record could be the next one: its predecessor is the head and its anchor the accepted one. */
-export const follows = (state: State, record: OpenRecord): boolean =>
+export const follows = (state: State, record: Named): boolean =>
   record.height === nextHeight(state) &&
   record.previousRecordHash === (state.head?.recordHash ?? null) &&
   (state.anchor === null ? state.head === null : record.anchorHash === state.anchor.anchorHash);
 
-export const subjectOf = (
-  record: OpenRecord,
-  conversationId: VoteSubject["conversationId"],
-): VoteSubject => ({
+/** Whether the slot's record is known from its action certificate: whatever else is tried in it is in vain. */
+export const isDecided = (state: State): boolean =>
+  state.slot.durabilityVote !== null || (state.behind !== null && state.behind.missing !== null);
+
+export const subjectOf = (named: Named, conversationId: VoteSubject["conversationId"]): VoteSubject => ({
   conversationId,
-  height: record.height,
-  previousRecordHash: record.previousRecordHash,
-  anchorHash: record.anchorHash,
-  recordHash: record.recordHash,
-  actionHash: record.actionHash,
+  height: named.height,
+  previousRecordHash: named.previousRecordHash,
+  anchorHash: named.anchorHash,
+  recordHash: named.recordHash,
+  actionHash: named.actionHash,
 });
 
 /** Whether this member signed something in the open slot, or has its own proposal out: work that silence repeats. */
 export const hasOpenWork = (state: State): boolean =>
   state.proposal !== null || state.slot.actionVote !== null || state.slot.durabilityVote !== null;
 
-/** The earliest time at which a `tick` would do something, or null. */
+/** The earliest time at which a `tick` would do something, or null. The expiry of intents is not among them. */
 export const nextWake = (state: State): number | null => {
   const times = [state.silence?.at, state.spread?.at, state.yieldUntil, state.behind?.askAt].filter(
     (time) => time !== undefined && time !== null,

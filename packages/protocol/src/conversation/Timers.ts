@@ -2,71 +2,74 @@
 // again, expiring intents that were never proposed. Implements HIS-40, HIS-42 and OPS-10.
 
 import * as Limits from "../Limits.ts";
-import { actionVoteOf, durabilityVoteOf } from "../history/VerifyRecord.ts";
-import { askNext } from "./CatchUp.ts";
+import { actionVoteOf } from "../history/VerifyRecord.ts";
+import { askAnew, askNext } from "./Behind.ts";
 import type { Draft } from "./Draft.ts";
-import {
-  isActionCertified,
-  multicastActionCertificate,
-  multicastNotice,
-  multicastProposal,
-} from "./Settle.ts";
+import { multicastActionCertificate, multicastNotice, multicastProposal } from "./Settle.ts";
 import { subjectOf } from "./State.ts";
 
 export const tick = (draft: Draft): void => {
   const { state, inputs } = draft;
-  if (state.yieldUntil !== null && state.yieldUntil <= inputs.now) state.yieldUntil = null;
+  if (state.yieldUntil !== null && state.yieldUntil <= inputs.now) endCourtesy(draft);
   expireIntents(draft);
   if (state.silence !== null && state.silence.at <= inputs.now) repeatOwnWork(draft);
   if (state.spread !== null && state.spread.at <= inputs.now) spread(draft);
-  if (state.behind !== null && state.behind.askAt <= inputs.now) {
-    const intervalMs = Math.min(state.behind.intervalMs * 2, Limits.catchUpMsMax);
-    state.behind = { ...state.behind, askAt: inputs.now + state.behind.intervalMs, intervalMs };
-    askNext(draft);
-  }
+  const askAt = state.behind?.askAt ?? null;
+  if (askAt !== null && askAt <= inputs.now) askNext(draft);
 };
 
 /** After a restart every timer starts from its shortest interval. */
 export const resume = (draft: Draft): void => {
   const { state, inputs } = draft;
   state.silence = null;
-  state.yieldUntil = null;
+  endCourtesy(draft);
   if (state.spread !== null) state.spread = { ...state.spread, at: inputs.now + Limits.spreadStepMs };
-  if (state.behind !== null) {
-    state.behind = { ...state.behind, askAt: inputs.now, intervalMs: Limits.catchUpMsMin, answered: [] };
+  askAnew(draft);
+};
+
+/**
+ * Times further ahead than their interval come from a clock that has been set back since. They would hold their work for
+ * as long as the clock was wrong, so they start anew.
+ */
+export const mendTimes = (draft: Draft): void => {
+  const { state } = draft;
+  const { now } = draft.inputs;
+  const { silence, spread: due, behind } = state;
+  if (silence !== null && silence.at > now + silence.intervalMs) {
+    state.silence = { ...silence, at: now + silence.intervalMs };
+  }
+  if (due !== null && due.at > now + Limits.spreadStepMs * Limits.membersMax) {
+    state.spread = { ...due, at: now + Limits.spreadStepMs };
+  }
+  if (state.yieldUntil !== null && state.yieldUntil > now + Limits.yieldMs) endCourtesy(draft);
+  if (behind !== null && behind.askAt !== null && behind.askAt > now + behind.intervalMs) {
+    state.behind = { ...behind, askAt: now + behind.intervalMs };
   }
 };
 
-const repeatOwnWork = (draft: Draft): void => {
-  const { state, inputs } = draft;
-  if (state.silence === null) return;
-  const intervalMs = Math.min(state.silence.intervalMs * 2, Limits.silenceMsMax);
-  state.silence = { at: inputs.now + intervalMs, intervalMs };
-  if (!inputs.folded) return;
-  multicastProposal(draft);
-  const staged = state.slot.durabilityVote === null ? undefined : draft.find(state.slot.durabilityVote);
-  if (staged !== undefined && isActionCertified(draft, staged)) multicastActionCertificate(draft, staged);
-  multicastOwnVotes(draft);
+const endCourtesy = ({ state }: Draft): void => {
+  state.yieldUntil = null;
+  state.yieldTo = [];
 };
 
-const multicastOwnVotes = (draft: Draft): void => {
+/** Own proposal and votes once more, to everybody. A staged record's votes travel in its action certificate. */
+const repeatOwnWork = (draft: Draft): void => {
   const { state, inputs } = draft;
-  const { conversationId } = inputs.members;
-  const voted = state.slot.actionVote === null ? undefined : draft.find(state.slot.actionVote);
-  const staged = state.slot.durabilityVote === null ? undefined : draft.find(state.slot.durabilityVote);
-  const action = voted?.action[inputs.self];
-  const durability = staged?.durability[inputs.self];
-  if (action === undefined && durability === undefined) return;
+  if (state.silence === null || !inputs.folded) return;
+  const intervalMs = Math.min(state.silence.intervalMs * 2, Limits.silenceMsMax);
+  state.silence = { at: inputs.now + intervalMs, intervalMs };
+  multicastProposal(draft);
+  const { actionVote, durabilityVote } = state.slot;
+  const staged = durabilityVote === null ? undefined : draft.find(durabilityVote);
+  if (staged !== undefined) return multicastActionCertificate(draft, staged);
+  const voted = actionVote === null ? undefined : draft.find(actionVote);
+  const signature = voted?.action[inputs.self];
+  if (voted === undefined || signature === undefined) return;
+  const vote = actionVoteOf(subjectOf(voted, inputs.members.conversationId), inputs.self);
   draft.multicast({
     kind: "vote_packet",
-    actionVotes:
-      voted === undefined || action === undefined
-        ? []
-        : [{ ...actionVoteOf(subjectOf(voted, conversationId), inputs.self), signature: action }],
-    durabilityVotes:
-      staged === undefined || durability === undefined
-        ? []
-        : [{ ...durabilityVoteOf(subjectOf(staged, conversationId), inputs.self), signature: durability }],
+    actionVotes: [{ ...vote, signature }],
+    durabilityVotes: [],
     carryVotes: [],
   });
 };

@@ -3,14 +3,15 @@
 // Implements HIS-37 and HIS-38.
 
 import type { Command } from "./Command.ts";
+import { askAnew, fallBehind } from "./Behind.ts";
 import * as CatchUp from "./CatchUp.ts";
 import { Draft } from "./Draft.ts";
 import type { Event, Inputs, ReceivedOf } from "./Event.ts";
-import type { PacketKind } from "./Packet.ts";
+import { conversationOf, type PacketKind } from "./Packet.ts";
 import { takeProposal } from "./Proposals.ts";
 import { settle } from "./Settle.ts";
 import { type Phase, phaseOf, type State } from "./State.ts";
-import { resume, tick } from "./Timers.ts";
+import { mendTimes, resume, tick } from "./Timers.ts";
 import { takeActionCertificate, takeNotice, takeVotes } from "./Votes.ts";
 
 type EventKind = Exclude<Event["kind"], "packet"> | PacketKind;
@@ -24,12 +25,12 @@ const nothing = (): void => undefined;
 /** A packet of the part of the protocol that changes rounds; this version takes part in round 0 only. */
 const notTakenPart = (draft: Draft): void => draft.note("a packet of a later round was passed over");
 
-const gap = (draft: Draft): void => CatchUp.fallBehind(draft, null, null);
+const gap = (draft: Draft): void => fallBehind(draft, { gap: true }, null);
 
 const anyPhase = {
   submitted: nothing,
   resumed: resume,
-  folded: nothing,
+  folded: askAnew,
   gap,
   tick,
   proposal_packet: takeProposal,
@@ -67,11 +68,15 @@ export const transition = (
   inputs: Inputs,
 ): { readonly state: State; readonly commands: ReadonlyArray<Command> } => {
   const draft = new Draft(state, inputs);
+  mendTimes(draft);
   const phase = phaseOf(state);
   if (event.kind === "packet") {
     const { packet } = event;
-    if (inputs.members.indexOf(event.from) >= 0) apply(draft, phase, packet.kind, event as never);
-    else draft.note("a packet came from an agent that is not a member");
+    const { members } = inputs;
+    if (members.indexOf(event.from) < 0) draft.note("a packet came from an agent that is not a member");
+    else if ((conversationOf(packet) ?? members.conversationId) !== members.conversationId)
+      draft.note("a packet names another conversation");
+    else apply(draft, phase, packet.kind, event as never);
   } else {
     apply(draft, phase, event.kind, null);
   }

@@ -1,55 +1,67 @@
 // Taking in evidence: votes, action certificates and certified notices. Every signature is verified once, on arrival, and
-// kept with the record it names. Evidence of what this member cannot commit makes it ask. Implements HIS-29 to HIS-31, HIS-41 and HIS-43.
+// kept with the record it names. Evidence of what this member cannot commit makes it ask. Implements HIS-29 to HIS-31.
 
 import { actionThresholdOf } from "../history/Quorum.ts";
 import * as Statement from "../history/Statement.ts";
-import { actionVoteOf, durabilityVoteOf, type VoteSubject } from "../history/VerifyRecord.ts";
-import type { AgentId, Ed25519Signature, RecordHash } from "../identity/Identifier.ts";
+import * as VerifyRecord from "../history/VerifyRecord.ts";
+import type { AgentId, RecordHash } from "../identity/Identifier.ts";
 import * as Limits from "../Limits.ts";
-import { fallBehind } from "./CatchUp.ts";
+import { fallBehind, lackPredecessor } from "./Behind.ts";
 import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
-import type { OpenRecord } from "./State.ts";
+import { isActionCertified, mapOf } from "./Settle.ts";
+import type { Named, OpenRecord, SignerMap } from "./State.ts";
 import { follows, nextHeight, subjectOf } from "./State.ts";
 
 type VoteKind = "action" | "durability";
+type Entries = ReadonlyArray<Statement.SignerEvidence>;
 
-/** Verifies one vote for an open record and keeps it. Votes already held cost nothing. */
-const keepVote = (
+/** The votes already known for a record, and those of `entries` that verify. Known ones cost nothing. */
+const withVerified = (
   draft: Draft,
-  recordHash: RecordHash,
+  named: Named,
   kind: VoteKind,
-  signerAgentId: AgentId,
-  signature: Ed25519Signature,
-): void => {
-  const record = draft.find(recordHash);
-  const card = draft.inputs.members.cardOf(signerAgentId);
-  if (record === undefined || card === undefined || signerAgentId in record[kind]) return;
-  const subject = subjectOf(record, draft.inputs.members.conversationId);
-  const statement =
-    kind === "action" ? actionVoteOf(subject, signerAgentId) : durabilityVoteOf(subject, signerAgentId);
-  if (!Statement.verify(draft.inputs.trust.verifier, card.signingKey, statement, signature)) {
-    return draft.note("a vote's signature does not verify for the record it names");
+  known: SignerMap,
+  entries: Entries,
+): SignerMap => {
+  const { members, trust } = draft.inputs;
+  const subject = subjectOf(named, members.conversationId);
+  const added: { [signer: AgentId]: Statement.SignerEvidence["signature"] } = {};
+  for (const { signerAgentId, signature } of entries) {
+    const card = members.cardOf(signerAgentId);
+    if (card === undefined || signerAgentId in known || signerAgentId in added) continue;
+    const statement =
+      kind === "action"
+        ? VerifyRecord.actionVoteOf(subject, signerAgentId)
+        : VerifyRecord.durabilityVoteOf(subject, signerAgentId);
+    if (Statement.verify(trust.verifier, card.signingKey, statement, signature)) {
+      added[signerAgentId] = signature;
+    } else draft.note("a vote's signature does not verify for the record it names");
   }
-  draft.replaceOpen({ ...record, [kind]: { ...record[kind], [signerAgentId]: signature } });
+  return Object.keys(added).length === 0 ? known : { ...known, ...added };
+};
+
+/** Verifies votes for an open record and keeps them. */
+export const keepVotes = (draft: Draft, recordHash: RecordHash, kind: VoteKind, entries: Entries): void => {
+  const record = draft.find(recordHash);
+  if (record === undefined) return;
+  const votes = withVerified(draft, record, kind, record[kind], entries);
+  if (votes === record[kind]) return;
+  draft.replaceOpen({ ...record, [kind]: votes });
   draft.progressed = true;
 };
 
 export const takeVotes = (draft: Draft, { from, laneSequence, packet }: ReceivedOf<"vote_packet">): void => {
   const { head } = draft.state;
-  for (const vote of packet.actionVotes) {
-    keepVote(draft, vote.recordHash, "action", vote.signerAgentId, vote.signature);
-  }
-  for (const vote of packet.durabilityVotes) {
-    keepVote(draft, vote.recordHash, "durability", vote.signerAgentId, vote.signature);
-  }
+  for (const vote of packet.actionVotes) keepVotes(draft, vote.recordHash, "action", [vote]);
+  for (const vote of packet.durabilityVotes) keepVotes(draft, vote.recordHash, "durability", [vote]);
   const votes = [...packet.actionVotes, ...packet.durabilityVotes];
   const late = laneSequence !== null && head !== null && votes.some((vote) => vote.height <= head.height);
   if (late) helpStraggler(draft, from);
 };
 
-/** A member that repeats work below the head missed the notice: whoever comes first tells everybody again. */
-export const helpStraggler = (draft: Draft, from: AgentId): void => {
+/** A member that repeats work at or below the head missed the notice: whoever comes first tells everybody again. */
+const helpStraggler = (draft: Draft, from: AgentId): void => {
   const { state, inputs } = draft;
   if (from === inputs.self || state.head === null || state.spread !== null) return;
   state.spread = {
@@ -64,99 +76,113 @@ export const takeActionCertificate = (
   { from, laneSequence, packet }: ReceivedOf<"action_certificate">,
 ): void => {
   const { state, inputs } = draft;
-  const next = nextHeight(state);
-  if (packet.height < next) {
-    if (laneSequence !== null && packet.recordHash !== state.head?.recordHash) helpStraggler(draft, from);
+  if (packet.height < nextHeight(state)) {
+    if (laneSequence !== null) helpStraggler(draft, from);
     return;
   }
-  if (state.spread?.what === "action-certificate" && state.spread.recordHash === packet.recordHash) {
+  if (draft.find(packet.recordHash) === undefined) return keepWithoutCore(draft, from, packet);
+  keepVotes(draft, packet.recordHash, "action", packet.signatures);
+  keepVotes(draft, packet.recordHash, "durability", [packet.durabilityVote]);
+  const record = draft.find(packet.recordHash) as OpenRecord;
+  if (!follows(state, record)) return lackPredecessor(draft, record, from);
+  const { spread } = state;
+  if (
+    laneSequence !== null &&
+    spread?.what === "action-certificate" &&
+    spread.recordHash === record.recordHash &&
+    isActionCertified(draft, { ...record, action: heldOf(record.action, packet.signatures) })
+  ) {
     state.spread = null;
   }
-  const record = draft.find(packet.recordHash);
-  if (record !== undefined && follows(state, record)) {
-    for (const { signerAgentId, signature } of packet.signatures) {
-      keepVote(draft, record.recordHash, "action", signerAgentId, signature);
-    }
-    const { signerAgentId, signature } = packet.durabilityVote;
-    keepVote(draft, record.recordHash, "durability", signerAgentId, signature);
-    if (from !== inputs.self) answerCertificate(draft, record.recordHash, from);
-    return;
-  }
-  if (!provesVotes(draft, packet)) return draft.note("an action certificate does not verify");
-  if (packet.height === next) {
-    if (packet.previousRecordHash !== (state.head?.recordHash ?? null)) return;
-    fallBehind(draft, { height: packet.height, recordHash: packet.recordHash }, from);
-    draft.unicast(from, {
-      kind: "record_request",
-      conversationId: inputs.members.conversationId,
-      recordHash: packet.recordHash,
-    });
-    return;
-  }
-  if (packet.previousRecordHash !== null) {
-    fallBehind(draft, { height: packet.height - 1, recordHash: packet.previousRecordHash }, from);
-  }
+  if (from !== inputs.self) answerCertificate(draft, record, from);
 };
 
-/** A certificate is answered with this member's durability vote: the one it cast before, or the one Settle.ts casts now. */
-const answerCertificate = (draft: Draft, recordHash: RecordHash, from: AgentId): void => {
+/** Those entries that are held, and so verified. */
+const heldOf = (held: SignerMap, entries: Entries): SignerMap =>
+  mapOf(entries.filter(({ signerAgentId, signature }) => held[signerAgentId] === signature));
+
+/**
+ * A certificate is answered with this member's durability vote: the one it cast before, or the one Settle.ts casts now.
+ * A vote that the lane has already carried is known to whoever asks.
+ */
+const answerCertificate = (draft: Draft, record: OpenRecord, from: AgentId): void => {
   const { state, inputs } = draft;
   if (state.slot.durabilityVote === null) {
     draft.certificateFrom = from;
     return;
   }
-  const record = draft.find(recordHash);
-  const signature = record?.durability[inputs.self];
-  if (record === undefined || signature === undefined) return;
+  const signature = record.durability[inputs.self];
+  if (signature === undefined || state.slot.certificateSent) return;
   const subject = subjectOf(record, inputs.members.conversationId);
-  draft.sendDurabilityVote(from, { ...durabilityVoteOf(subject, inputs.self), signature });
+  draft.sendDurabilityVote(from, { ...VerifyRecord.durabilityVoteOf(subject, inputs.self), signature });
 };
 
-/** Whether a certificate for a record whose core is not held carries a quorum of true votes. */
-const provesVotes = (draft: Draft, packet: ReceivedOf<"action_certificate">["packet"]): boolean => {
-  const { members, trust } = draft.inputs;
-  const subject: VoteSubject = packet;
-  return (
-    packet.signatures.length >= actionThresholdOf(members.n, packet.height) &&
-    packet.signatures.every(({ signerAgentId, signature }) => {
-      const card = members.cardOf(signerAgentId);
-      return (
-        card !== undefined &&
-        Statement.verify(trust.verifier, card.signingKey, actionVoteOf(subject, signerAgentId), signature)
-      );
-    })
+/** A certificate whose core is not held proves that its slot is decided, when its votes are true: it is kept. */
+const keepWithoutCore = (
+  draft: Draft,
+  from: AgentId,
+  packet: ReceivedOf<"action_certificate">["packet"],
+): void => {
+  const { state, inputs } = draft;
+  if (packet.anchorHash !== state.anchor?.anchorHash) {
+    return draft.note("an action certificate names an anchor that was not accepted");
+  }
+  const before = state.behind?.missing ?? null;
+  const known = before?.recordHash === packet.recordHash ? before : null;
+  const action = withVerified(draft, packet, "action", known?.action ?? {}, packet.signatures);
+  const durability = withVerified(draft, packet, "durability", known?.durability ?? {}, [
+    packet.durabilityVote,
+  ]);
+  if (Object.keys(action).length < actionThresholdOf(inputs.members.n, packet.height)) {
+    return draft.note("an action certificate does not verify");
+  }
+  const { recordHash, actionHash, height, previousRecordHash, anchorHash } = packet;
+  fallBehind(
+    draft,
+    {
+      target: { height, recordHash },
+      missing: { recordHash, actionHash, height, previousRecordHash, anchorHash, action, durability, from },
+    },
+    from,
   );
 };
 
-export const takeNotice = (draft: Draft, { from, packet }: ReceivedOf<"certified_notice">): void => {
+export const takeNotice = (
+  draft: Draft,
+  { from, laneSequence, packet }: ReceivedOf<"certified_notice">,
+): void => {
   const { state } = draft;
-  if (packet.height < nextHeight(state)) {
-    if (state.spread?.what === "certified-notice" && packet.recordHash === state.head?.recordHash) {
+  const { recordHash, height } = packet;
+  if (height < nextHeight(state)) {
+    if (laneSequence !== null && state.spread?.recordHash === recordHash && provesHead(draft, packet)) {
       state.spread = null;
     }
     return;
   }
-  const record = draft.find(packet.recordHash);
-  if (record === undefined || !follows(state, record)) {
-    fallBehind(draft, { height: packet.height, recordHash: packet.recordHash }, from);
-    return;
-  }
+  const record = draft.find(recordHash);
+  if (record === undefined) return fallBehind(draft, { target: { height, recordHash } }, from);
   if (packet.durabilityAnchorHash !== record.anchorHash) {
     return draft.note("a notice names an anchor that was not accepted");
   }
-  keepAll(draft, record, packet);
-  draft.certificateSeen = true;
+  keepVotes(draft, recordHash, "action", packet.actionSignatures);
+  keepVotes(draft, recordHash, "durability", packet.durabilityVotes);
+  if (!follows(state, record)) return lackPredecessor(draft, record, from);
+  draft.certificateSeen = laneSequence !== null;
 };
 
-const keepAll = (
-  draft: Draft,
-  record: OpenRecord,
-  packet: ReceivedOf<"certified_notice">["packet"],
-): void => {
-  for (const { signerAgentId, signature } of packet.actionSignatures) {
-    keepVote(draft, record.recordHash, "action", signerAgentId, signature);
-  }
-  for (const { signerAgentId, signature } of packet.durabilityVotes) {
-    keepVote(draft, record.recordHash, "durability", signerAgentId, signature);
-  }
+/** Whether a notice shows everybody that the head is certified. Entries equal to those of the head's record need no look. */
+const provesHead = (draft: Draft, packet: ReceivedOf<"certified_notice">["packet"]): boolean => {
+  const head = draft.headRecord();
+  if (head === null || head.recordHash !== packet.recordHash) return false;
+  const subject = VerifyRecord.subjectOf(head.recordHash, head.recordCore);
+  const truths = (kind: VoteKind, held: Entries, shown: Entries): SignerMap =>
+    withVerified(draft, subject, kind, heldOf(mapOf(held), shown), shown);
+  const action = truths("action", head.actionSignatures, packet.actionSignatures);
+  const durability = truths("durability", head.durabilityVotes, packet.durabilityVotes);
+  const { n, quorum } = draft.inputs.members;
+  return (
+    head.recordCore.action.authorAgentId in action &&
+    Object.keys(action).length >= actionThresholdOf(n, subject.height) &&
+    Object.keys(durability).length >= quorum
+  );
 };

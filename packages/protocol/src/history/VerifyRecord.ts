@@ -88,6 +88,9 @@ export const verifyCore = (
   let members: Membership.Members;
   if (Record.isGenesis(core)) {
     if (head !== null) throw new RecordError("position", "a GENESIS stands only at the beginning of a chain");
+    if (core.action.anchor.kind !== "genesis_anchor") {
+      throw new RecordError("reanchor-unsupported", "the GENESIS carries a completed re-anchor");
+    }
     try {
       members = Membership.verify(trust.verifier, trust.registryKey, core.membership);
     } catch {

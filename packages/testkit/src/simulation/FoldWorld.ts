@@ -1,266 +1,266 @@
-// One conversation of n members on the real fold, in memory and virtual time: a correct Router with one lane and ordered
-// mailboxes, members that crash and come back from what was durable. Everything is drawn from one seed.
-// Knows no store, no socket and no sealing.
+// One conversation of n members on the real fold, in memory and virtual time: a correct Router with one lane and a bag of
+// single-recipient envelopes for each member, members that crash and come back from what was durable.
+// Decides nothing by itself: a scenario or a seed says what happens next. Knows no store, no socket and no sealing.
 
 import type { Command } from "@social-harness/protocol/conversation/Command";
-import type { Event, Inputs, Reads } from "@social-harness/protocol/conversation/Event";
+import type { Event, Inputs } from "@social-harness/protocol/conversation/Event";
 import type { Packet } from "@social-harness/protocol/conversation/Packet";
-import { initial, nextWake, type State } from "@social-harness/protocol/conversation/State";
+import { nextWake } from "@social-harness/protocol/conversation/State";
 import { transition } from "@social-harness/protocol/conversation/Transition";
-import { pageBytesOf } from "@social-harness/protocol/conversation/CatchUp";
-import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
-import { ofText } from "@social-harness/protocol/history/Content";
+import * as Content from "@social-harness/protocol/history/Content";
 import * as Membership from "@social-harness/protocol/history/Membership";
-import type { PostIntent, RecordCore } from "@social-harness/protocol/history/Record";
-import {
-  type AgentId,
-  PostId,
-  type RecordHash,
-  RouterInstanceId,
-} from "@social-harness/protocol/identity/Identifier";
+import { type AgentId, PostId, RouterInstanceId } from "@social-harness/protocol/identity/Identifier";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
 import type { Agent } from "./Agents.ts";
+import { blank, type Disk, type Outgoing, readsOf, reread, written } from "./Disk.ts";
 
-type OwnVote = Extract<Command, { kind: "own-vote" }>;
-
-/** What a member's disk holds. */
-export interface Disk {
-  state: State;
-  readonly records: Array<HistoryRecord>;
-  readonly cores: Map<RecordHash, RecordCore>;
-  readonly intents: Array<{
-    readonly intent: PostIntent;
-    readonly createdAt: number;
-    outcome: string | null;
-  }>;
-  readonly ownVotes: Array<OwnVote>;
-  cursor: number;
-}
-
-interface Envelope {
-  readonly from: number;
+/** An envelope that the Router accepted. */
+export interface Envelope {
+  readonly from: AgentId;
   readonly packets: ReadonlyArray<Packet>;
   readonly laneSequence: number | null;
+  /** Members who cannot open it: for them it is absent. */
+  readonly closedTo: ReadonlySet<AgentId>;
 }
 
 export interface Member {
   readonly index: number;
   readonly id: AgentId;
   readonly signer: Signer;
-  readonly disk: Disk;
+  disk: Disk;
   up: boolean;
-  /** The mailbox length that the Router named on the last connection. */
+  connected: boolean;
+  folded: boolean;
+  /** The lane's length that the Router named on the last connection. */
   tail: number;
-  readonly mailbox: Array<Envelope>;
+  /** How far this member's clock is from the world's. */
+  clockOffsetMs: number;
+  /** Single-recipient envelopes waiting for this member, in no order. */
+  readonly bag: Array<Envelope>;
+}
+
+/** One committed turn of one member. */
+export interface Committed {
+  readonly member: Member;
+  readonly before: Disk;
+  readonly after: Disk;
+  readonly commands: ReadonlyArray<Command>;
 }
 
 export interface World {
   readonly members: Membership.Members;
   readonly all: ReadonlyArray<Member>;
-  readonly notes: Array<string>;
+  readonly trust: Inputs["trust"];
+  readonly routerInstanceId: RouterInstanceId;
+  readonly lane: Array<Envelope>;
   now: number;
-  readonly submit: (index: number, text: string) => PostId;
-  /** Delivers the next envelope of a mailbox. False when there is none. */
-  readonly deliver: (index: number) => boolean;
+  /** Called after every committed turn. */
+  readonly onCommitted: Array<(committed: Committed) => void>;
+  /** Called when the Router accepts an envelope. */
+  readonly onAccepted: Array<(envelope: Envelope, to: AgentId | "lane") => void>;
+  /** Says that the running turn is lost: the member dies before its commit. */
+  dies: (member: Member) => boolean;
+  /** Says that an envelope does not reach a member: a unicast is lost, a multicast does not open there. */
+  loses: (from: AgentId, packets: ReadonlyArray<Packet>, to: Member) => boolean;
+  /** Persists an intent and submits it in one turn. Null when the member is down or dies. */
+  readonly submit: (index: number, text: string) => PostId | null;
+  /** The Router accepts the oldest envelope of a member's outbox. */
+  readonly flush: (index: number) => boolean;
+  readonly accept: (from: AgentId, outgoing: Outgoing, closedTo?: ReadonlySet<AgentId>) => void;
+  /** The next envelope of the lane; `absent` passes over it as one that does not open. */
+  readonly deliverLane: (index: number, absent?: boolean) => boolean;
+  readonly deliverFromBag: (index: number, place: number, keep?: boolean) => boolean;
+  /** Feeds an envelope that was delivered before, once more. */
+  readonly redeliver: (index: number, envelope: Envelope) => void;
+  readonly feed: (index: number, event: Event) => void;
   readonly crash: (index: number) => void;
   readonly restart: (index: number) => void;
-  /** Moves time to the next timer of a member that is up and fires it. False when there is none within `horizonMs`. */
-  readonly advance: (horizonMs: number) => boolean;
-  /** Delivers and advances until nothing moves, at most `steps` times. */
-  readonly run: (steps: number, horizonMs?: number) => void;
-  readonly feed: (index: number, event: Event) => void;
-  envelopesSent: number;
-  /** Decides which envelopes are lost on their way to a member; none by default. */
-  lose: (from: number, to: number, packets: ReadonlyArray<Packet>) => boolean;
+  readonly disconnect: (index: number) => void;
+  readonly connect: (index: number) => void;
+  /** The earliest timer of any member that is up, in the world's time. */
+  readonly nextWake: () => number | null;
+  /** Feeds a tick to every member whose timer is due. */
+  readonly tick: () => boolean;
 }
 
 export interface WorldOptions {
   readonly agents: ReadonlyArray<Agent>;
   readonly trust: Inputs["trust"];
-  readonly random: () => number;
 }
 
-const readsOf = (disk: Disk): Reads => ({
-  nextIntent: (except) =>
-    disk.intents.find((entry) => entry.outcome === null && !except.has(entry.intent.postId)) ?? null,
-  core: (recordHash) => disk.cores.get(recordHash) ?? null,
-  postUsed: (author, postId) =>
-    disk.records.some(({ recordCore: { action } }) => {
-      return action.authorAgentId === author && action.postIntent.postId === postId;
-    }),
-  heightOf: (recordHash) => {
-    const height = disk.records.findIndex((record) => record.recordHash === recordHash);
-    return height < 0 ? null : height;
-  },
-  recordAt: (height) => disk.records[height] ?? null,
-  recordsAfter: (height, bytesMax) => {
-    const records: Array<HistoryRecord> = [];
-    let bytes = 0;
-    for (const record of disk.records.slice(height + 1)) {
-      bytes += pageBytesOf(record);
-      if (records.length > 0 && bytes > bytesMax) return { records, hasMore: true };
-      records.push(record);
-    }
-    return { records, hasMore: false };
-  },
-});
+const nobody: ReadonlySet<AgentId> = new Set();
 
-export const createWorld = ({ agents, trust, random }: WorldOptions): World => {
+export const createWorld = ({ agents, trust }: WorldOptions): World => {
   const members = Membership.ofCards(agents.map((agent) => agent.card));
-  const instance = RouterInstanceId.fromBytes(Buffer.alloc(16, 7));
-  const all: ReadonlyArray<Member> = members.ids.map((id, index) => ({
+  const routerInstanceId = RouterInstanceId.fromBytes(Buffer.alloc(16, 7));
+  const signerOf = new Map(agents.map(({ card, signer }) => [card.agentId, signer]));
+  const all = members.ids.map((id, index): Member => ({
     index,
     id,
-    signer: (agents.find((agent) => agent.card.agentId === id) as Agent).signer,
-    disk: { state: initial, records: [], cores: new Map(), intents: [], ownVotes: [], cursor: 0 },
+    signer: signerOf.get(id) as Signer,
+    disk: blank,
     up: true,
+    connected: true,
+    folded: true,
     tail: 0,
-    mailbox: [],
+    clockOffsetMs: 0,
+    bag: [],
   }));
-  let laneSequence = 0;
   let posts = 0;
+  const at = (index: number): Member => all[index] as Member;
 
-  const apply = (member: Member, event: Event): void => {
-    const { disk } = member;
-    const { state, commands } = transition(disk.state, event, {
-      now: world.now,
-      self: member.id,
-      members,
-      signer: member.signer,
-      trust,
-      routerInstanceId: instance,
-      folded: disk.cursor >= member.tail,
-      reads: readsOf(disk),
-    });
-    disk.state = structuredClone(state);
-    const multicast: Array<Packet> = [];
-    const unicast = new Map<AgentId, Array<Packet>>();
-    for (const command of commands) {
-      switch (command.kind) {
-        case "keep-core":
-          disk.cores.set(command.recordHash, command.core);
-          break;
-        case "drop-core":
-          disk.cores.delete(command.recordHash);
-          break;
-        case "own-vote":
-          disk.ownVotes.push(command);
-          break;
-        case "commit":
-          disk.records.push(command.record);
-          break;
-        case "intent-ended":
-          for (const entry of disk.intents) {
-            if (entry.intent.postId === command.postId) entry.outcome = command.outcome;
-          }
-          break;
-        case "multicast":
-          multicast.push(command.packet);
-          break;
-        case "unicast":
-          unicast.set(command.to, [...(unicast.get(command.to) ?? []), command.packet]);
-          break;
-        case "note":
-          world.notes.push(`${member.index}: ${command.message}`);
-          break;
-      }
-    }
-    for (const [to, packets] of unicast) send(member, [members.indexOf(to)], packets, null);
-    if (multicast.length > 0) {
-      laneSequence++;
-      send(
-        member,
-        all.map((other) => other.index),
-        multicast,
-        laneSequence,
-      );
-    }
+  const down = (member: Member): void => {
+    member.up = false;
+    member.connected = false;
+    member.folded = false;
   };
 
-  const send = (
-    from: Member,
-    to: ReadonlyArray<number>,
-    packets: ReadonlyArray<Packet>,
-    sequence: number | null,
-  ): void => {
-    world.envelopesSent++;
-    const copy = structuredClone(packets);
-    for (const index of to) {
-      if (world.lose(from.index, index, packets)) continue;
-      (all[index] as Member).mailbox.push({ from: from.index, packets: copy, laneSequence: sequence });
+  /** Runs events over a copy of the disk and commits it whole. False when the member died instead. */
+  const turn = (member: Member, disk: Disk, events: ReadonlyArray<Event>): boolean => {
+    let after = disk;
+    const commands: Array<Command> = [];
+    for (const event of events) {
+      const result = transition(after.state, event, {
+        now: world.now + member.clockOffsetMs,
+        self: member.id,
+        members,
+        signer: member.signer,
+        trust,
+        routerInstanceId,
+        folded: member.folded,
+        reads: readsOf(after),
+      });
+      after = written(after, member.id, result.state, result.commands);
+      commands.push(...result.commands);
     }
+    if (world.dies(member)) {
+      down(member);
+      return false;
+    }
+    const before = member.disk;
+    member.disk = after;
+    for (const observe of world.onCommitted) observe({ member, before, after, commands });
+    return true;
   };
 
-  const folded = (member: Member): void => {
-    if (member.disk.cursor === member.tail) apply(member, { kind: "folded" });
+  const eventsOf = ({ from, packets, laneSequence }: Envelope): ReadonlyArray<Event> =>
+    packets.map((packet) => ({ kind: "packet", from, laneSequence, packet }));
+
+  /** Tells the fold once that the lane is folded to the tail of this connection. */
+  const noteFolded = (member: Member): void => {
+    if (!member.connected || member.folded || member.disk.cursor < member.tail) return;
+    member.folded = true;
+    turn(member, member.disk, [{ kind: "folded" }]);
+  };
+
+  const connect = (member: Member): void => {
+    member.connected = true;
+    member.tail = world.lane.length;
+    noteFolded(member);
+  };
+
+  const isDue = (member: Member): boolean => {
+    const wake = nextWake(member.disk.state);
+    return member.up && wake !== null && wake - member.clockOffsetMs <= world.now;
   };
 
   const world: World = {
     members,
     all,
-    notes: [],
+    trust,
+    routerInstanceId,
+    lane: [],
     now: 1_000_000,
-    envelopesSent: 0,
-    lose: () => false,
-    feed: (index, event) => apply(all[index] as Member, event),
+    onCommitted: [],
+    onAccepted: [],
+    dies: () => false,
+    loses: () => false,
     submit: (index, text) => {
-      const member = all[index] as Member;
-      const postId = PostId.fromBytes(Buffer.from(`post-${String(++posts)}`.padEnd(32, "-")));
-      member.disk.intents.push({
-        intent: {
-          kind: "post_intent",
-          conversationId: members.conversationId,
-          membershipHash: members.membershipHash,
-          authorAgentId: member.id,
-          postId,
-          content: ofText(text),
-        },
-        createdAt: world.now,
-        outcome: null,
-      });
-      if (member.up) apply(member, { kind: "submitted" });
-      return postId;
+      const member = at(index);
+      const postId = PostId.fromBytes(Buffer.from(`post-${++posts}`.padEnd(32, "-")));
+      const intent = {
+        kind: "post_intent" as const,
+        conversationId: members.conversationId,
+        membershipHash: members.membershipHash,
+        authorAgentId: member.id,
+        postId,
+        content: Content.ofText(text),
+      };
+      const stored = { intent, createdAt: world.now + member.clockOffsetMs, outcome: null };
+      const disk = { ...member.disk, intents: [...member.disk.intents, stored] };
+      return member.up && turn(member, disk, [{ kind: "submitted" }]) ? postId : null;
     },
-    deliver: (index) => {
-      const member = all[index] as Member;
-      const envelope = member.mailbox[member.disk.cursor];
-      if (!member.up || envelope === undefined) return false;
-      member.disk.cursor++;
-      for (const packet of envelope.packets) {
-        const from = (all[envelope.from] as Member).id;
-        apply(member, { kind: "packet", from, laneSequence: envelope.laneSequence, packet });
-      }
-      if (member.tail > 0) folded(member);
+    flush: (index) => {
+      const member = at(index);
+      const [first, ...rest] = member.disk.outbox;
+      if (!member.connected || first === undefined) return false;
+      member.disk = { ...member.disk, outbox: rest };
+      world.accept(member.id, first);
       return true;
     },
-    crash: (index) => {
-      (all[index] as Member).up = false;
+    accept: (from, { to, packets }, closedTo = nobody) => {
+      const laneSequence = to === "lane" ? world.lane.length + 1 : null;
+      const lost = all.filter((member) => world.loses(from, packets, member)).map(({ id }) => id);
+      const envelope: Envelope = { from, packets, laneSequence, closedTo: new Set([...closedTo, ...lost]) };
+      if (to === "lane") world.lane.push(envelope);
+      else if (!lost.includes(to)) all.find(({ id }) => id === to)?.bag.push(envelope);
+      for (const observe of world.onAccepted) observe(envelope, to);
     },
+    deliverLane: (index, absent = false) => {
+      const member = at(index);
+      const envelope = world.lane[member.disk.cursor];
+      if (!member.connected || envelope === undefined) return false;
+      const opens = !absent && !envelope.closedTo.has(member.id);
+      const disk = { ...member.disk, cursor: member.disk.cursor + 1 };
+      if (turn(member, disk, opens ? eventsOf(envelope) : [])) noteFolded(member);
+      return true;
+    },
+    deliverFromBag: (index, place, keep = false) => {
+      const member = at(index);
+      const envelope = member.bag[place];
+      if (!member.connected || envelope === undefined) return false;
+      if (turn(member, member.disk, eventsOf(envelope)) && !keep) member.bag.splice(place, 1);
+      return true;
+    },
+    redeliver: (index, envelope) => {
+      const member = at(index);
+      if (member.connected) turn(member, member.disk, eventsOf(envelope));
+    },
+    feed: (index, event) => {
+      const member = at(index);
+      if (member.up) turn(member, member.disk, [event]);
+    },
+    crash: (index) => down(at(index)),
     restart: (index) => {
-      const member = all[index] as Member;
+      const member = at(index);
+      if (member.up) return;
       member.up = true;
-      member.tail = member.mailbox.length;
-      apply(member, { kind: "resumed" });
-      folded(member);
+      member.disk = reread(member.disk);
+      if (turn(member, member.disk, [{ kind: "resumed" }])) connect(member);
     },
-    advance: (horizonMs) => {
-      let first: { member: Member; at: number } | null = null;
+    disconnect: (index) => {
+      const member = at(index);
+      member.connected = false;
+      member.folded = false;
+    },
+    connect: (index) => {
+      const member = at(index);
+      if (member.up && !member.connected) connect(member);
+    },
+    nextWake: () => {
+      let first: number | null = null;
       for (const member of all) {
-        const at = member.up ? nextWake(member.disk.state) : null;
-        if (at !== null && (first === null || at < first.at)) first = { member, at };
+        const wake = member.up ? nextWake(member.disk.state) : null;
+        if (wake === null) continue;
+        const due = wake - member.clockOffsetMs;
+        if (first === null || due < first) first = due;
       }
-      if (first === null || first.at > world.now + horizonMs) return false;
-      world.now = Math.max(world.now, first.at);
-      apply(first.member, { kind: "tick" });
-      return true;
+      return first;
     },
-    run: (steps, horizonMs = 600_000) => {
-      for (let step = 0; step < steps; step++) {
-        const waiting = all.filter((member) => member.up && member.disk.cursor < member.mailbox.length);
-        const next = waiting[Math.floor(random() * waiting.length)];
-        if (next !== undefined) world.deliver(next.index);
-        else if (!world.advance(horizonMs)) return;
-      }
+    tick: () => {
+      const due = all.filter(isDue);
+      for (const member of due) turn(member, member.disk, [{ kind: "tick" }]);
+      return due.length > 0;
     },
   };
   return world;

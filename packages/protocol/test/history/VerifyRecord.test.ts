@@ -1,0 +1,459 @@
+// The one verification function: what it accepts, and that it refuses every single thing that can be wrong with a record,
+// each for its own reason. Real Ed25519 throughout.
+
+import { describe, expect } from "vitest";
+import * as fc from "fast-check";
+import { createAgents } from "@social-harness/testkit/simulation/Agents";
+import { certifiedBy } from "@social-harness/testkit/simulation/Certify";
+import { verifies } from "@social-harness/testkit/Verifies";
+import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
+import * as Closed from "@social-harness/protocol/encoding/Closed";
+import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
+import * as Evidence from "@social-harness/protocol/history/Evidence";
+import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
+import * as Membership from "@social-harness/protocol/history/Membership";
+import * as Record from "@social-harness/protocol/history/Record";
+import { RecordError } from "@social-harness/protocol/history/RecordError";
+import type { SignerEvidence } from "@social-harness/protocol/history/Statement";
+import * as Statement from "@social-harness/protocol/history/Statement";
+import * as VerifyRecord from "@social-harness/protocol/history/VerifyRecord";
+import {
+  ActionHash,
+  AnchorHash,
+  ConversationId,
+  Ed25519Signature,
+  MembershipHash,
+  PostIntentHash,
+  RecordHash,
+  RouterInstanceId,
+} from "@social-harness/protocol/identity/Identifier";
+import * as Limits from "@social-harness/protocol/Limits";
+import { type Chain, chainOf, reasonOf, recast, verifyAt } from "./Chain.ts";
+
+const sizes = [2, 3, 4, 10, 32];
+const quorums = new Map([
+  [2, 2],
+  [3, 3],
+  [4, 3],
+  [10, 7],
+  [32, 22],
+]);
+const chains = new Map(sizes.map((n) => [n, chainOf(n)]));
+const chainFor = (n: number): Chain => chains.get(n) as Chain;
+const bytes32 = Buffer.alloc(32, 0x5a);
+
+/** Keeps `count` entries, the author's always among them. */
+const thinned = (
+  entries: ReadonlyArray<SignerEvidence>,
+  author: string,
+  count: number,
+): ReadonlyArray<SignerEvidence> => {
+  const others = entries.filter(({ signerAgentId }) => signerAgentId !== author).slice(0, count - 1);
+  return entries.filter((entry) => entry.signerAgentId === author || others.includes(entry));
+};
+
+const flipped = (signature: Ed25519Signature, byte: number): Ed25519Signature => {
+  const bytes = Ed25519Signature.toBytes(signature);
+  bytes[byte] = (bytes[byte] as number) ^ 1;
+  return Ed25519Signature.fromBytes(bytes);
+};
+
+const swapped = <T>(items: ReadonlyArray<T>): ReadonlyArray<T> => [
+  items[1] as T,
+  items[0] as T,
+  ...items.slice(2),
+];
+
+describe("a good chain", () => {
+  for (const n of sizes) {
+    verifies("HIS-60", `of ${n} members verifies record for record, signed by all`, () => {
+      const chain = chainFor(n);
+      chain.records.forEach((record, height) => {
+        const { members, ...head } = verifyAt(chain, height, record);
+        expect(head).toEqual({
+          height,
+          recordHash: record.recordHash,
+          anchorHash: Record.anchorHashOf(chain.anchor),
+        });
+        expect(members.membershipHash).toBe(chain.members.membershipHash);
+      });
+    });
+
+    verifies(
+      ["HIS-33", "HIS-08"],
+      `of ${n} members needs all for GENESIS and q(n) for the rest, no more`,
+      () => {
+        const chain = chainFor(n);
+        chain.records.forEach((record, height) => {
+          const { authorAgentId } = record.recordCore.action;
+          const quorum = quorums.get(n) as number;
+          const enough: HistoryRecord = {
+            ...record,
+            actionSignatures: thinned(record.actionSignatures, authorAgentId, height === 0 ? n : quorum),
+            durabilityVotes: record.durabilityVotes.slice(-quorum),
+          };
+          expect(verifyAt(chain, height, enough).recordHash).toBe(record.recordHash);
+        });
+      },
+    );
+
+    verifies("HIS-62", `of ${n} members does not verify with one signature fewer`, () => {
+      const chain = chainFor(n);
+      chain.records.forEach((record, height) => {
+        const { authorAgentId } = record.recordCore.action;
+        const quorum = quorums.get(n) as number;
+        const action = thinned(record.actionSignatures, authorAgentId, (height === 0 ? n : quorum) - 1);
+        const durability = record.durabilityVotes.slice(0, quorum - 1);
+        expect(reasonOf(() => verifyAt(chain, height, { ...record, actionSignatures: action }))).toBe(
+          "threshold",
+        );
+        expect(reasonOf(() => verifyAt(chain, height, { ...record, durabilityVotes: durability }))).toBe(
+          "threshold",
+        );
+        const others = record.actionSignatures.filter(({ signerAgentId }) => signerAgentId !== authorAgentId);
+        expect(reasonOf(() => verifyAt(chain, height, { ...record, actionSignatures: others }))).toBe(
+          "threshold",
+        );
+      });
+    });
+  }
+});
+
+describe("hashes", () => {
+  const chain = chainFor(4);
+  const genesis = chain.records[0] as HistoryRecord;
+  const post = chain.records[2] as HistoryRecord;
+  const verifyChanged =
+    (record: HistoryRecord, height: number) =>
+    (core: object, more: object = {}) =>
+      reasonOf(() =>
+        verifyAt(chain, height, {
+          ...record,
+          recordCore: { ...record.recordCore, ...core },
+          ...more,
+        } as HistoryRecord),
+      );
+
+  for (const [name, record, height] of [
+    ["GENESIS", genesis, 0],
+    ["POST", post, 2],
+  ] as const) {
+    const refusal = verifyChanged(record, height);
+    const { action } = record.recordCore;
+    const changes: ReadonlyArray<[string, object]> = [
+      ["anchorHash", { anchorHash: AnchorHash.fromBytes(bytes32) }],
+      ["actionHash", { actionHash: ActionHash.fromBytes(bytes32) }],
+      ["action.conversationId", { action: { ...action, conversationId: ConversationId.fromBytes(bytes32) } }],
+      ["action.membershipHash", { action: { ...action, membershipHash: MembershipHash.fromBytes(bytes32) } }],
+      ["action.authorAgentId", { action: { ...action, authorAgentId: chain.members.ids[3] } }],
+      ["action.postIntentHash", { action: { ...action, postIntentHash: PostIntentHash.fromBytes(bytes32) } }],
+      ...Object.entries({
+        conversationId: ConversationId.fromBytes(bytes32),
+        membershipHash: MembershipHash.fromBytes(bytes32),
+        authorAgentId: chain.members.ids[3],
+        postId: (chain.records[1] as HistoryRecord).recordCore.action.postIntent.postId,
+        content: [{ type: "text", text: "Height 2, ünïcode 🎉." }],
+      }).map(([field, value]): [string, object] => [
+        `action.postIntent.${field}`,
+        { action: { ...action, postIntent: { ...action.postIntent, [field]: value } } },
+      ]),
+      ...(name === "POST"
+        ? ([
+            ["membershipHash", { membershipHash: MembershipHash.fromBytes(bytes32) }],
+            ["action.height", { action: { ...action, height: 3 } }],
+            ["action.previousRecordHash", { action: { ...action, previousRecordHash: genesis.recordHash } }],
+            ["action.anchorHash", { action: { ...action, anchorHash: AnchorHash.fromBytes(bytes32) } }],
+          ] as ReadonlyArray<[string, object]>)
+        : ([
+            ["action.anchor", { action: { ...action, anchor: { ...chain.anchor, round: 1 } } }],
+            [
+              "membership.conversationId",
+              {
+                membership: {
+                  ...chain.members.membership,
+                  conversationId: ConversationId.fromBytes(bytes32),
+                },
+              },
+            ],
+          ] as ReadonlyArray<[string, object]>)),
+    ];
+    for (const [field, change] of changes) {
+      verifies(["HIS-61", "HIS-05"], `of a ${name} do not recompute once ${field} is another`, () => {
+        expect(refusal(change)).toBe("inconsistent");
+      });
+    }
+    verifies("HIS-61", `of a ${name} do not recompute under another RecordHash`, () => {
+      expect(refusal({}, { recordHash: RecordHash.fromBytes(bytes32) })).toBe("inconsistent");
+    });
+  }
+});
+
+describe("a record whose hashes all recompute, signed by everybody", () => {
+  const chain = chainFor(4);
+  const post = chain.records[2] as HistoryRecord;
+  const refusalOf = (core: Record.RecordCore, height = 2): string =>
+    reasonOf(() => verifyAt(chain, height, certifiedBy(chain.signers, core, chain.anchor)));
+
+  verifies("HIS-60", "is taken when nothing was changed", () => {
+    expect(refusalOf(recast(post, {}))).toBe("accepted");
+  });
+  verifies("HIS-60", "is refused at another height or on another predecessor", () => {
+    expect(refusalOf(recast(post, { height: 3 }))).toBe("position");
+    expect(refusalOf(recast(post, { height: 1 }))).toBe("position");
+    const previousRecordHash = (chain.records[0] as HistoryRecord).recordHash;
+    expect(refusalOf(recast(post, { previousRecordHash }))).toBe("position");
+    expect(refusalOf(post.recordCore, 1)).toBe("position");
+    expect(refusalOf((chain.records[0] as HistoryRecord).recordCore, 2)).toBe("position");
+    expect(refusalOf(post.recordCore, 0)).toBe("position");
+  });
+  verifies("HIS-60", "is refused under another anchor", () => {
+    const anchorHash = AnchorHash.fromBytes(bytes32);
+    expect(refusalOf(recast(post, { anchorHash }))).toBe("anchor");
+  });
+  verifies("HIS-60", "is refused in another conversation or membership", () => {
+    const conversationId = ConversationId.fromBytes(bytes32);
+    expect(refusalOf(recast(post, { conversationId }, { conversationId }))).toBe("membership");
+    const membershipHash = MembershipHash.fromBytes(bytes32);
+    expect(refusalOf(recast(post, { membershipHash }, { membershipHash }))).toBe("membership");
+  });
+  verifies("HIS-60", "is refused when its author is no member", () => {
+    const authorAgentId = chain.stranger.id;
+    expect(refusalOf(recast(post, { authorAgentId }, { authorAgentId }))).toBe("author");
+  });
+  verifies("HIS-13", "is refused when its author used the post id before, whatever the content", () => {
+    const { postId } = (chain.records[1] as HistoryRecord).recordCore.action.postIntent;
+    const authorAgentId = chain.members.ids[1] as Chain["signers"][number]["id"];
+    expect(refusalOf(recast(post, { authorAgentId }, { authorAgentId, postId }))).toBe("author");
+    // Another author's post of the same id is another post.
+    expect(refusalOf(recast(post, {}, { postId }))).toBe("accepted");
+  });
+  verifies("HIS-06", "is refused as a GENESIS under a later round or a re-anchor", () => {
+    const { members, anchor } = chain;
+    const { postIntent } = (chain.records[0] as HistoryRecord).recordCore.action;
+    const later = Record.genesisCore(members.membership, postIntent, { ...anchor, round: 1 });
+    expect(refusalOf(later, 0)).toBe("inconsistent");
+    const { conversationId, membershipHash } = members;
+    const reanchored = Record.genesisCore(members.membership, postIntent, {
+      kind: "reanchor_body",
+      conversationId,
+      membershipHash,
+      round: 1,
+      routerInstanceId: anchor.routerInstanceId,
+      previousAnchorHash: null,
+      baseRecordHash: null,
+      carriedRecordHash: null,
+    });
+    expect(refusalOf(reanchored, 0)).toBe("reanchor-unsupported");
+    const elsewhere = { ...anchor, conversationId: ConversationId.fromBytes(bytes32) };
+    expect(refusalOf(Record.genesisCore(members.membership, postIntent, elsewhere), 0)).toBe("inconsistent");
+  });
+});
+
+describe("the enclosed anchor", () => {
+  const chain = chainFor(3);
+  const completed: Evidence.CompletedReanchor = {
+    kind: "completed_reanchor",
+    body: {
+      kind: "reanchor_body",
+      conversationId: chain.members.conversationId,
+      membershipHash: chain.members.membershipHash,
+      round: 1,
+      routerInstanceId: chain.anchor.routerInstanceId,
+      previousAnchorHash: null,
+      baseRecordHash: null,
+      carriedRecordHash: null,
+    },
+    statements: [],
+  };
+  for (const height of [0, 2]) {
+    const record = chain.records[height] as HistoryRecord;
+    verifies("HIS-60", `at height ${height} is the one that the record names, of round 0`, () => {
+      const routerInstanceId = RouterInstanceId.fromBytes(Buffer.alloc(16, 1));
+      const refusal = (change: Partial<HistoryRecord>): string =>
+        reasonOf(() => verifyAt(chain, height, { ...record, ...change }));
+      expect(refusal({ routerAnchor: { ...chain.anchor, routerInstanceId } })).toBe("anchor");
+      expect(refusal({ routerAnchor: { ...chain.anchor, round: 1 } })).toBe("anchor");
+      expect(refusal({ routerAnchor: completed })).toBe("reanchor-unsupported");
+      expect(refusal({ durabilityAnchor: completed })).toBe("reanchor-unsupported");
+    });
+  }
+});
+
+describe("the membership of a GENESIS", () => {
+  const chain = chainFor(3);
+  const genesis = chain.records[0] as HistoryRecord;
+  const { postIntent } = genesis.recordCore.action;
+  const refusalOf = (membership: Membership.Membership): string => {
+    const membershipHash = Membership.hashOf(membership);
+    const { conversationId } = membership;
+    const intent = { ...postIntent, membershipHash, conversationId };
+    const core = Record.genesisCore(membership, intent, { ...chain.anchor, membershipHash, conversationId });
+    return reasonOf(() => verifyAt(chain, 0, certifiedBy(chain.signers, core, chain.anchor)));
+  };
+  const { membership } = chain.members;
+
+  verifies(
+    "HIS-03",
+    "is refused in another order, with a repetition, or under another conversation id",
+    () => {
+      expect(refusalOf({ ...membership, members: swapped(membership.members) })).toBe("membership");
+      const twice = [
+        membership.members[0],
+        ...membership.members.slice(0, 2),
+      ] as Membership.Membership["members"];
+      expect(refusalOf({ ...membership, members: twice })).toBe("membership");
+      expect(refusalOf({ ...membership, conversationId: ConversationId.fromBytes(bytes32) })).toBe(
+        "membership",
+      );
+    },
+  );
+  verifies(["HIS-60", "IDN-05"], "is refused when the pinned Registry is another than the cards'", () => {
+    const other = createAgents(1, "another registry", true).registry.publicKey;
+    expect(reasonOf(() => verifyAt(chain, 0, genesis, { ...chain.trust, registryKey: other }))).toBe(
+      "membership",
+    );
+    const forged = createAgents(4, "chain of 3", true).agents.map(({ card }) => card);
+    const reissued = Membership.ofCards([
+      ...chain.members.cards.slice(1),
+      { ...forged[0], registryKey: other } as never,
+    ]);
+    expect(refusalOf(reissued.membership)).toBe("membership");
+  });
+});
+
+describe("evidence", () => {
+  const kinds = ["actionSignatures", "durabilityVotes"] as const;
+  for (const n of sizes) {
+    const chain = chainFor(n);
+    const at = (height: number): HistoryRecord => chain.records[height] as HistoryRecord;
+    for (const kind of kinds) {
+      verifies("HIS-61", `${kind} of ${n} members: no signature may have one bit flipped`, () => {
+        const record = at(1);
+        for (let i = 0; i < n; i += Math.max(1, Math.floor(n / 4))) {
+          for (const byte of [0, 31, 32, 63]) {
+            const entries = record[kind].map((entry, j) =>
+              i === j ? { ...entry, signature: flipped(entry.signature, byte) } : entry,
+            );
+            expect(reasonOf(() => verifyAt(chain, 1, { ...record, [kind]: entries }))).toBe("signature");
+          }
+        }
+      });
+      verifies("HIS-11", `${kind} of ${n} members: no repetition, no other order, no stranger`, () => {
+        for (const height of [0, 1]) {
+          const record = at(height);
+          const refusal = (entries: ReadonlyArray<SignerEvidence>): string =>
+            reasonOf(() => verifyAt(chain, height, { ...record, [kind]: entries }));
+          expect(refusal(swapped(record[kind]))).toBe("threshold");
+          expect(refusal([record[kind][0] as SignerEvidence, ...record[kind]])).toBe("threshold");
+          const own = certifiedBy([...chain.signers, chain.stranger], record.recordCore, chain.anchor)[kind];
+          expect(refusal(own)).toBe("threshold");
+        }
+      });
+      verifies(
+        "HIS-09",
+        `${kind} of ${n} members: a vote for another record or by another signer does not count`,
+        () => {
+          const record = at(2);
+          const refusal = (entries: ReadonlyArray<SignerEvidence>): string =>
+            reasonOf(() => verifyAt(chain, 2, { ...record, [kind]: entries }));
+          expect(refusal(at(1)[kind])).toBe("signature");
+          const [first, second, ...rest] = record[kind] as [SignerEvidence, SignerEvidence];
+          const exchanged = [
+            { ...first, signature: second.signature },
+            { ...second, signature: first.signature },
+            ...rest,
+          ];
+          expect(refusal(exchanged)).toBe("signature");
+        },
+      );
+    }
+    verifies("HIS-10", `of ${n} members: a vote of one kind is none of the other`, () => {
+      const record = at(1);
+      const { actionSignatures, durabilityVotes } = record;
+      const exchanged = { ...record, actionSignatures: durabilityVotes, durabilityVotes: actionSignatures };
+      expect(reasonOf(() => verifyAt(chain, 1, exchanged))).toBe("signature");
+    });
+  }
+
+  verifies("HIS-09", "a vote over any other field of its statement does not count", () => {
+    const chain = chainFor(2);
+    const record = chain.records[1] as HistoryRecord;
+    const subject = VerifyRecord.subjectOf(record.recordHash, record.recordCore);
+    const changes: ReadonlyArray<Partial<VerifyRecord.VoteSubject>> = [
+      { conversationId: ConversationId.fromBytes(bytes32) },
+      { height: 2 },
+      { previousRecordHash: null },
+      { anchorHash: AnchorHash.fromBytes(bytes32) },
+      { recordHash: RecordHash.fromBytes(bytes32) },
+      { actionHash: ActionHash.fromBytes(bytes32) },
+    ];
+    const signedOver = (change: Partial<VerifyRecord.VoteSubject>, kind: "action" | "durability") =>
+      chain.signers.map(({ id, signer }) => {
+        const statementOf = kind === "action" ? VerifyRecord.actionVoteOf : VerifyRecord.durabilityVoteOf;
+        const statement = statementOf({ ...subject, ...change }, id);
+        return { signerAgentId: id, signature: Statement.sign(signer, statement) };
+      });
+    for (const change of changes) {
+      const actionSignatures = signedOver(change, "action");
+      expect(reasonOf(() => verifyAt(chain, 1, { ...record, actionSignatures }))).toBe("signature");
+      // A durability vote says nothing about the action: it covers the record, which covers it.
+      const durabilityVotes = signedOver(change, "durability");
+      const expected = "actionHash" in change ? "accepted" : "signature";
+      expect(reasonOf(() => verifyAt(chain, 1, { ...record, durabilityVotes }))).toBe(expected);
+    }
+  });
+});
+
+describe("one changed byte", () => {
+  const decode = Closed.bytesDecoder(Evidence.HistoryRecord, {
+    bytesMax: Limits.exportLineBytesMax,
+    depthMax: Limits.jsonDepthMax,
+  });
+  const verdict = (chain: Chain, height: number, bytes: Buffer): string => {
+    try {
+      verifyAt(chain, height, decode(bytes));
+    } catch (error) {
+      if (error instanceof DecodeError || error instanceof RecordError) return error.reason;
+      throw error;
+    }
+    return "accepted";
+  };
+  const encodings = new Map(
+    sizes.map((n) => [
+      n,
+      chainFor(n).records.map((record) => CanonicalJson.encodeBytes(record as CanonicalJson.Json)),
+    ]),
+  );
+
+  verifies(["HIS-61", "HIS-12"], "anywhere in a record of two members is refused, byte for byte", () => {
+    const chain = chainFor(2);
+    for (const height of [0, 1]) {
+      const bytes = encodings.get(2)?.[height] as Buffer;
+      expect(verdict(chain, height, bytes)).toBe("accepted");
+      for (let i = 0; i < bytes.length; i++) {
+        const original = bytes[i] as number;
+        bytes[i] = original ^ (i % 2 === 0 ? 0x01 : 0x20);
+        if (verdict(chain, height, bytes) === "accepted") expect.fail(`byte ${i} of height ${height}`);
+        bytes[i] = original;
+      }
+    }
+  });
+
+  verifies("HIS-61", "in a record of any size is refused", () => {
+    const place = fc.record({
+      n: fc.constantFrom(...sizes),
+      height: fc.nat(3),
+      at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+      mask: fc.integer({ min: 1, max: 255 }),
+    });
+    fc.assert(
+      fc.property(place, ({ n, height, at, mask }) => {
+        const bytes = Buffer.from(encodings.get(n)?.[height] as Buffer);
+        const i = Math.floor(at * bytes.length);
+        bytes[i] = (bytes[i] as number) ^ mask;
+        expect(verdict(chainFor(n), height, bytes)).not.toBe("accepted");
+      }),
+      { numRuns: 400 },
+    );
+  });
+});

@@ -1,0 +1,141 @@
+// What a simulated member's disk holds, and what one transition writes to it. A turn works on a copy that replaces the
+// disk whole, or is lost whole: nothing of it has left before. Knows the fold's commands and reads, no rule.
+
+import type { Command } from "@social-harness/protocol/conversation/Command";
+import type { Reads } from "@social-harness/protocol/conversation/Event";
+import { pageBytesOf } from "@social-harness/protocol/conversation/CatchUp";
+import type { Packet } from "@social-harness/protocol/conversation/Packet";
+import { initial, type State } from "@social-harness/protocol/conversation/State";
+import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
+import type { PostIntent, RecordCore } from "@social-harness/protocol/history/Record";
+import type { AgentId, PostId, RecordHash } from "@social-harness/protocol/identity/Identifier";
+
+export type OwnVote = Extract<Command, { kind: "own-vote" }>;
+export type Outcome = Extract<Command, { kind: "intent-ended" }>["outcome"];
+
+export interface StoredIntent {
+  readonly intent: PostIntent;
+  readonly createdAt: number;
+  readonly outcome: Outcome | null;
+}
+
+/** A finished envelope: to every member in the conversation's lane, or to one. */
+export interface Outgoing {
+  readonly to: AgentId | "lane";
+  readonly packets: ReadonlyArray<Packet>;
+}
+
+export interface Disk {
+  readonly state: State;
+  readonly records: ReadonlyArray<HistoryRecord>;
+  readonly cores: ReadonlyMap<RecordHash, RecordCore>;
+  readonly intents: ReadonlyArray<StoredIntent>;
+  readonly ownVotes: ReadonlyArray<OwnVote>;
+  /** Remote posts that became pending, in the order of their commits. */
+  readonly pending: ReadonlyArray<RecordHash>;
+  readonly outbox: ReadonlyArray<Outgoing>;
+  /** Lane envelopes taken in. */
+  readonly cursor: number;
+}
+
+export const blank: Disk = {
+  state: initial,
+  records: [],
+  cores: new Map(),
+  intents: [],
+  ownVotes: [],
+  pending: [],
+  outbox: [],
+  cursor: 0,
+};
+
+/** The packets of one transition as the endpoint packs them: one envelope for the lane, one for each single recipient. */
+const envelopesOf = (commands: ReadonlyArray<Command>): ReadonlyArray<Outgoing> => {
+  const envelopes = new Map<AgentId | "lane", Array<Packet>>();
+  for (const command of commands) {
+    if (command.kind !== "multicast" && command.kind !== "unicast") continue;
+    const to = command.kind === "multicast" ? "lane" : command.to;
+    const packets = envelopes.get(to);
+    if (packets === undefined) envelopes.set(to, [command.packet]);
+    else packets.push(command.packet);
+  }
+  return [...envelopes].map(([to, packets]) => ({ to, packets }));
+};
+
+/** What a process that starts again reads: the state has been through JSON. */
+export const reread = (disk: Disk): Disk => ({
+  ...disk,
+  state: JSON.parse(JSON.stringify(disk.state)) as State,
+});
+
+/** The disk after a transition's commands and state. */
+export const written = (disk: Disk, self: AgentId, state: State, commands: ReadonlyArray<Command>): Disk => {
+  const cores = new Map(disk.cores);
+  const records = [...disk.records];
+  const ownVotes = [...disk.ownVotes];
+  const pending = [...disk.pending];
+  let { intents } = disk;
+  for (const command of commands) {
+    switch (command.kind) {
+      case "keep-core":
+        cores.set(command.recordHash, command.core);
+        break;
+      case "drop-core":
+        cores.delete(command.recordHash);
+        break;
+      case "own-vote":
+        ownVotes.push(command);
+        break;
+      case "commit":
+        records.push(command.record);
+        if (command.record.recordCore.action.authorAgentId !== self) pending.push(command.record.recordHash);
+        break;
+      case "intent-ended":
+        intents = intents.map((stored) =>
+          stored.intent.postId === command.postId ? { ...stored, outcome: command.outcome } : stored,
+        );
+        break;
+      case "multicast":
+      case "unicast":
+      case "note":
+        break;
+    }
+  }
+  return {
+    ...disk,
+    state,
+    records,
+    cores,
+    intents,
+    ownVotes,
+    pending,
+    outbox: [...disk.outbox, ...envelopesOf(commands)],
+  };
+};
+
+const carries =
+  (author: AgentId, postId: PostId) =>
+  ({ recordCore: { action } }: HistoryRecord): boolean =>
+    action.authorAgentId === author && action.postIntent.postId === postId;
+
+export const readsOf = (disk: Disk): Reads => ({
+  nextIntent: (except) =>
+    disk.intents.find(({ outcome, intent }) => outcome === null && !except.has(intent.postId)) ?? null,
+  core: (recordHash) => disk.cores.get(recordHash) ?? null,
+  postUsed: (author, postId) => disk.records.some(carries(author, postId)),
+  heightOf: (recordHash) => {
+    const height = disk.records.findIndex((record) => record.recordHash === recordHash);
+    return height < 0 ? null : height;
+  },
+  recordAt: (height) => disk.records[height] ?? null,
+  recordsAfter: (height, bytesMax) => {
+    const records: Array<HistoryRecord> = [];
+    let bytes = 0;
+    for (const record of disk.records.slice(height + 1)) {
+      bytes += pageBytesOf(record);
+      if (records.length > 0 && bytes > bytesMax) return { records, hasMore: true };
+      records.push(record);
+    }
+    return { records, hasMore: false };
+  },
+});
