@@ -48,6 +48,8 @@ export type Arrival =
 
 export interface Inbound {
   readonly take: (turn: Turn, delivery: Delivery, routerInstanceId: RouterInstanceId) => Arrival;
+  /** Looks at a delivery whose effects are here already: the Router must say the same about it as before. */
+  readonly takeAgain: (turn: Turn, delivery: Delivery, routerInstanceId: RouterInstanceId) => Arrival;
   /** Takes in the envelopes of a sender that were held until its card was known. */
   readonly releaseHeld: (turn: Turn, sender: AgentId) => void;
 }
@@ -264,6 +266,11 @@ export const createInbound = (options: InboundOptions): Inbound => {
       takeOpened(turn, opened, sender, known === null);
       return { kind: "taken" };
     },
+    takeAgain: (turn, { lane, sequence, laneHead, signature }, routerInstanceId) => ({
+      kind: LaneHeads.repeats(turn.db, { routerInstanceId, lane, sequence, laneHead, signature })
+        ? "taken"
+        : "contradiction",
+    }),
     releaseHeld,
   };
 };

@@ -52,17 +52,31 @@ const at = (db: Database, lane: Opaque32, sequence: number): Seen | null => {
  */
 export type Continuity = "next" | "after-gap" | "repeated" | "contradicts";
 
+/** Two heads that one Router instance signed for one place. The first proof of a place is enough. */
+const keepProof = (db: Database, own: Seen, other: Seen): void => {
+  db.run(
+    "INSERT OR IGNORE INTO equivocation (lane, sequence, router_instance_id, proof) VALUES (?, ?, ?, ?)",
+    own.lane,
+    own.sequence,
+    own.routerInstanceId,
+    CanonicalJson.encode([own, other]),
+  );
+};
+
+/** Whether a head at or below the last one says what was said before; where it does not, the two are kept as a proof. */
+export const repeats = (db: Database, head: Seen): boolean => {
+  const known = at(db, head.lane, head.sequence);
+  if (known === null || known.laneHead === head.laneHead) return true;
+  keepProof(db, known, head);
+  return false;
+};
+
 /** Compares a delivered head, whose signature the client verified, with what is known, and keeps it unless it is old. */
 export const take = (db: Database, head: Seen, envelopeDigest: Opaque32): Continuity => {
   const { lane, sequence } = head;
   const previous = last(db, lane);
   const lastSequence = previous?.sequence ?? 0;
-  if (sequence <= lastSequence) {
-    const known = at(db, lane, sequence);
-    if (known === null || known.laneHead === head.laneHead) return "repeated";
-    keepProof(db, known, head);
-    return "contradicts";
-  }
+  if (sequence <= lastSequence) return repeats(db, head) ? "repeated" : "contradicts";
   const next = sequence === lastSequence + 1;
   if (next) {
     const step = { lane, previous: previous?.laneHead ?? null, sequence, envelopeDigest };
@@ -80,17 +94,6 @@ export const take = (db: Database, head: Seen, envelopeDigest: Opaque32): Contin
     db.run("DELETE FROM lane_head WHERE lane = ? AND sequence <= ?", lane, sequence - headsKept);
   }
   return next ? "next" : "after-gap";
-};
-
-/** Two heads that one Router instance signed for one place. The first proof of a place is enough. */
-const keepProof = (db: Database, own: Seen, other: Seen): void => {
-  db.run(
-    "INSERT OR IGNORE INTO equivocation (lane, sequence, router_instance_id, proof) VALUES (?, ?, ?, ?)",
-    own.lane,
-    own.sequence,
-    own.routerInstanceId,
-    CanonicalJson.encode([own, other]),
-  );
 };
 
 /**

@@ -3,7 +3,6 @@
 
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import type * as AgentCard from "@social-harness/protocol/identity/AgentCard";
-import { digestOf } from "@social-harness/protocol/identity/AgentCard";
 import { type AgentId, type ConversationId, MessageId } from "@social-harness/protocol/identity/Identifier";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
 import * as Limits from "@social-harness/protocol/Limits";
@@ -15,6 +14,7 @@ import type { Conversation } from "../conversations/ConversationRows.ts";
 import type { Send } from "../conversations/Conversations.ts";
 import type { Database } from "../store/Database.ts";
 import * as Settings from "../store/Settings.ts";
+import * as Cards from "./Cards.ts";
 import * as LaneHeads from "./LaneHeads.ts";
 
 export interface PackingOptions {
@@ -86,7 +86,7 @@ export const enqueue = (
       recipientAgentIds: cards.map(({ agentId }) => agentId),
       sealed: sealer.seal(cards, Buffer.from(plaintext, "utf8")),
       senderAgentId: card.agentId,
-      senderCardDigest: digestOf(card),
+      senderCardDigest: Cards.digestOf(card),
     });
     sequence += 1;
     db.run("INSERT INTO outbox (sequence, message_id, envelope) VALUES (?, ?, ?)", sequence, messageId, text);

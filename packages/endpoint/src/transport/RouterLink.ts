@@ -106,13 +106,15 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
     let unknown: AgentId | null = null;
     const work = (turn: Turn): void => {
       const cursor = Settings.integer(turn.db, "router_cursor");
-      if (delivery.cursor <= cursor || held !== null) return;
-      if (delivery.cursor !== cursor + 1) throw new Error("the Router skipped a cursor without naming a gap");
-      const arrival = inbound.take(turn, delivery, current.routerInstanceId);
+      if (held !== null) return;
+      if (delivery.cursor > cursor + 1) throw new Error("the Router skipped a cursor without naming a gap");
+      const isNew = delivery.cursor > cursor;
+      const arrival = (isNew ? inbound.take : inbound.takeAgain)(turn, delivery, current.routerInstanceId);
       if (arrival.kind === "contradiction") {
         Settings.put(turn.db, "held", "router-rollback");
         return hold("router-rollback");
       }
+      if (!isNew) return;
       if (arrival.kind === "held") unknown = arrival.sender;
       Settings.put(turn.db, "router_cursor", delivery.cursor);
       foldIfAtTail(turn, current, delivery.cursor);

@@ -9,6 +9,12 @@ import * as Settings from "../../src/store/Settings.ts";
 import { check } from "../../src/store/StartUpCheck.ts";
 import { alter, temporaryPath, temporaryStore } from "./TemporaryStore.ts";
 
+/** What this process has computed so far: on a busy machine the clock on the wall says nothing about a program. */
+const processorMs = (): number => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+};
+
 const conversations = 20;
 const recordsEach = 50;
 
@@ -41,13 +47,13 @@ verifies(
     const path = temporaryPath();
     const db = temporaryStore(path);
     fill(db);
-    const from = performance.now();
+    const from = processorMs();
     expect(await check(db, Chains.trust)).toEqual({ records: 1_000, verified: 1_000 });
-    const again = performance.now();
+    const again = processorMs();
     expect(await check(db, Chains.trust)).toEqual({ records: 1_000, verified: 0 });
-    const done = performance.now();
+    const done = processorMs();
     expect(again - from).toBeLessThan(5_000);
-    expect(done - again).toBeLessThan(1_500);
+    expect(done - again).toBeLessThan(1_000);
     expect(Settings.integer(db, "verified_sequence")).toBe(1_000);
   },
 );

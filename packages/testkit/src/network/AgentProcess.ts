@@ -34,6 +34,7 @@ export const startAgentProcess = async (
   const exited = once(child, "exit");
   const waiting = new Map<number, Waiting>();
   const up = Promise.withResolvers<void>();
+  const over = new Error(`the process of ${options.name} has ended`);
   let asked = 0;
 
   createInterface({ input: child.stdout }).on("line", (line) => {
@@ -46,7 +47,6 @@ export const startAgentProcess = async (
   });
   child.stdin.on("error", () => undefined);
   child.on("exit", () => {
-    const over = new Error(`the process of ${options.name} has ended`);
     up.reject(over);
     for (const { reject } of waiting.values()) reject(over);
     waiting.clear();
@@ -54,6 +54,7 @@ export const startAgentProcess = async (
 
   const ask = (request: Request): Promise<unknown> =>
     new Promise((resolve, reject) => {
+      if (child.exitCode !== null || child.signalCode !== null) return reject(over);
       const id = ++asked;
       waiting.set(id, { resolve, reject });
       child.stdin.write(JSON.stringify({ id, request } satisfies Asked) + "\n");

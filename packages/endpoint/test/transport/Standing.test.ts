@@ -1,0 +1,295 @@
+import { copyFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished } from "vitest";
+import { randomBytes } from "node:crypto";
+import { OperationId, PrincipalId } from "@social-harness/protocol/identity/Identifier";
+import type { AgentName } from "@social-harness/protocol/identity/AgentName";
+import { makeRegistryClient } from "@social-harness/registry/client/RegistryClient";
+import type { NetworkAgent } from "@social-harness/testkit/network/NetworkAgent";
+import { type TestNetwork, testNetwork } from "@social-harness/testkit/network/TestNetwork";
+import { until } from "@social-harness/testkit/network/Until";
+import { verifies } from "@social-harness/testkit/Verifies";
+import { type Endpoint, startEndpoint } from "../../src/Endpoint.ts";
+import { register } from "../../src/operations/Registration.ts";
+import * as Identity from "../../src/state/Identity.ts";
+import * as StateFolder from "../../src/state/StateFolder.ts";
+import * as Database from "../../src/store/Database.ts";
+import { cursorOf, forgedHead, ownLaneOf } from "./ForgingRouter.ts";
+import { openStranger, packed } from "./Stranger.ts";
+
+const heldAs = ({ agent }: NetworkAgent): string | null => agent.link.held();
+
+/** Everything that this agent ever signed and put on its way. */
+const signedBy = ({ db }: NetworkAgent): unknown => [
+  db.get("SELECT count(*) AS votes FROM own_vote"),
+  db.get("SELECT max(sequence) AS last FROM outbox"),
+  db.get("SELECT CAST(value AS TEXT) AS value FROM setting WHERE name = 'enqueued_sends'"),
+];
+
+/** Sends wait, reads work, and nothing new is signed. */
+const expectSilent = async (agent: NetworkAgent, address: string, records: number): Promise<void> => {
+  const before = signedBy(agent);
+  expect((await agent.send(address, "into the void")).status).toBe("pending");
+  expect(await agent.history(address)).toHaveLength(records);
+  expect(agent.items()).toBeDefined();
+  expect(signedBy(agent)).toEqual(before);
+};
+
+const keepStore = (network: TestNetwork, name: string): void =>
+  copyFileSync(network.storeOf(name), network.storeOf(`${name}-copy`));
+
+const restoreStore = (network: TestNetwork, name: string): void =>
+  copyFileSync(network.storeOf(`${name}-copy`), network.storeOf(name));
+
+verifies(
+  "HIS-51",
+  "a store that was put back from an old copy remembers less than the Router: it signs nothing and reads on",
+  async () => {
+    const network = await testNetwork();
+    const more = { sendWaitMs: 150 };
+    const names = ["ann", "bob", "cyd", "dan"] as const;
+    const to = `group:${names.join()}`;
+    const [ann, bob, cyd] = await network.openAll(names);
+    await ann.send("agent:bob", "one");
+    await ann.send(to, "all");
+    await bob.untilItems(2);
+    await ann.close();
+    keepStore(network, "ann");
+    const newer = await network.open("ann");
+    await newer.send("agent:bob", "two");
+    await newer.close();
+    restoreStore(network, "ann");
+    const old = await network.open("ann", more);
+    await until("it is held", () => heldAs(old) === "lost-memory");
+    await expectSilent(old, "agent:bob", 1);
+    expect((await cyd.send(to, "the others go on")).status).toBe("certified");
+    await expectSilent(old, to, 1);
+    await old.close();
+    const again = await network.open("ann", more);
+    await until("it is held again", () => heldAs(again) === "lost-memory");
+    await expectSilent(again, "agent:bob", 1);
+    expect(bob.agent.link.held()).toBeNull();
+  },
+);
+
+verifies(
+  "HIS-51",
+  "an old copy is known by what the Router saw acknowledged, also when the agent has sent nothing since",
+  async () => {
+    const network = await testNetwork();
+    const names = ["ann", "bob", "cyd", "dan"] as const;
+    const to = `group:${names.join()}`;
+    const [ann, bob, , dan] = await network.openAll(names);
+    await ann.send(to, "all");
+    await dan.untilItems(1);
+    await dan.close();
+    keepStore(network, "dan");
+    const newer = await network.open("dan");
+    await until("it is connected", () => newer.agent.link.connected());
+    await newer.close();
+    await bob.send(to, "taken by the newer store only");
+    const taking = await network.open("dan");
+    await taking.untilItems(2);
+    await taking.close();
+    restoreStore(network, "dan");
+    const old = await network.open("dan", { sendWaitMs: 150 });
+    await until("it is held", () => heldAs(old) === "lost-memory");
+    await expectSilent(old, to, 1);
+  },
+);
+
+verifies(
+  "HIS-51",
+  "another Router instance is signed nothing for, and the old one is taken up again",
+  async () => {
+    const network = await testNetwork();
+    const [ann, bob] = await network.openAll(["ann", "bob"], { sendWaitMs: 150 });
+    await ann.send("agent:bob", "one");
+    await bob.untilItems(1);
+    await network.router.stop();
+    network.router.saveLog("first");
+    network.router.replaceLog(null);
+    await network.router.start();
+    await until("both see it", () => [ann, bob].every((agent) => heldAs(agent) === "another-router"));
+    await expectSilent(ann, "agent:bob", 1);
+    await ann.close();
+    const again = await network.open("ann", { sendWaitMs: 150 });
+    await until("it sees it again", () => heldAs(again) === "another-router");
+    await expectSilent(again, "agent:bob", 1);
+    await network.router.stop();
+    network.router.replaceLog("first");
+    await network.router.start();
+    await bob.untilItems(3);
+    expect(bob.texts()).toEqual(["one", "into the void", "into the void"]);
+    expect(heldAs(again)).toBeNull();
+    expect((await network.judge(["ann", "bob"])).problems).toEqual([]);
+  },
+);
+
+verifies(
+  "HIS-51",
+  "a Router whose log was put back is told by its tail, and is remembered when later traffic hides it",
+  async () => {
+    const network = await testNetwork();
+    const more = { sendWaitMs: 150 };
+    const [ann, bob] = await network.openAll(["ann", "bob"], more);
+    await ann.send("agent:bob", "one");
+    await bob.untilItems(1);
+    await network.router.stop();
+    network.router.saveLog("early");
+    await network.router.start();
+    expect((await ann.send("agent:bob", "two", {})).status).toMatch(/certified|pending/);
+    await bob.untilItems(2);
+    const mal = await openStranger(network, "mal");
+    for (let i = 0; i < 3; i++) await mal.whisper(bob.card, packed([i]));
+    await until("bob took them", () => cursorOf(bob) >= 5);
+    await network.router.stop();
+    network.router.replaceLog("early");
+    await network.router.start();
+    await until("bob sees it", () => heldAs(bob) === "router-rollback");
+    await expectSilent(bob, "agent:ann", 2);
+    for (let i = 0; i < 20; i++) await mal.whisper(bob.card, packed([i]));
+    await bob.close();
+    const again = await network.open("bob", more);
+    expect(heldAs(again)).toBe("router-rollback");
+    await until("it is connected", () => again.agent.link.connected());
+    await expectSilent(again, "agent:ann", 2);
+    expect(heldAs(again)).toBe("router-rollback");
+  },
+);
+
+verifies(
+  ["HIS-51", "HIS-54"],
+  "a log that was put back while an agent was away is told by a lane that contradicts itself, and the two heads are kept",
+  async () => {
+    const network = await testNetwork();
+    const more = { sendWaitMs: 150 };
+    const [ann, bob] = await network.openAll(["ann", "bob"], more);
+    await ann.send("agent:bob", "one");
+    await bob.untilItems(1);
+    const mal = await openStranger(network, "mal");
+    await mal.whisper(bob.card, packed(["before"]));
+    await until("bob took it", () => cursorOf(bob) >= 3);
+    await network.router.stop();
+    network.router.saveLog("early");
+    await network.router.start();
+    const tail = cursorOf(bob) + 3;
+    for (let i = 0; i < 3; i++) await mal.whisper(bob.card, packed([`first ${i}`]));
+    await until("bob took them", () => cursorOf(bob) >= tail);
+    await bob.close();
+    await network.router.stop();
+    network.router.replaceLog("early");
+    await network.router.start();
+    for (let i = 0; i < 5; i++) await mal.whisper(bob.card, packed([`second ${i}`]));
+    const back = await network.open("bob", more);
+    await until("bob sees it", () => heldAs(back) === "router-rollback");
+    expect(back.db.get("SELECT count(*) AS n FROM equivocation")).toEqual({ n: 1 });
+    await expectSilent(back, "agent:ann", 1);
+    await back.close();
+    const again = await network.open("bob", more);
+    expect(heldAs(again)).toBe("router-rollback");
+  },
+);
+
+verifies(
+  "HIS-54",
+  "two heads that the Router signed for one place are kept as a proof, whoever shows the other one",
+  async () => {
+    const network = await testNetwork();
+    const [ann, bob] = await network.openAll(["ann", "bob"]);
+    await ann.send("agent:bob", "one");
+    await bob.untilItems(1);
+    const mal = await openStranger(network, "mal");
+    await mal.whisper(bob.card, packed([0]));
+    await until("bob took it", () => cursorOf(bob) >= 3);
+    const other = forgedHead(network, bob, ownLaneOf(bob.card), 1);
+    const unsigned = {
+      ...other,
+      sequence: 1,
+      signature: forgedHead(network, bob, ownLaneOf(bob.card), 2).signature,
+    };
+    await mal.whisper(bob.card, packed([0], unsigned));
+    await until("bob took the false one", () => cursorOf(bob) >= 4);
+    expect(bob.db.get("SELECT count(*) AS n FROM equivocation")).toEqual({ n: 0 });
+    await mal.whisper(bob.card, packed([0], other));
+    await mal.whisper(bob.card, packed([0], other));
+    await until("bob took the proof", () => cursorOf(bob) >= 6);
+    const proofs = bob.db.all("SELECT proof FROM equivocation");
+    expect(proofs).toHaveLength(1);
+    const [own, shown] = JSON.parse(String(proofs[0]?.["proof"])) as [typeof other, typeof other];
+    expect(shown).toEqual(other);
+    expect({ ...own, laneHead: "", signature: "" }).toEqual({ ...other, laneHead: "", signature: "" });
+    expect(own.laneHead).not.toBe(other.laneHead);
+    expect((await ann.send("agent:bob", "goes on")).status).toBe("certified");
+  },
+);
+
+/** A whole endpoint on the network, registered before it starts. */
+const startOn = async (network: TestNetwork, name: string): Promise<Endpoint> => {
+  const stateFolder = StateFolder.open(join(network.folder, name));
+  const random = (byteCount: number): Buffer => randomBytes(byteCount);
+  const identity = Identity.load(stateFolder) ?? Identity.create(stateFolder, random);
+  const db = Database.open(stateFolder.database);
+  const registry = makeRegistryClient({ url: network.registryUrl, registryKey: network.registryKey });
+  if (db.get("SELECT 1 FROM registration") === undefined) {
+    await register(
+      { db, identity, registry, registryKey: network.registryKey, admission: undefined },
+      {
+        agentName: name as AgentName,
+        operationId: OperationId.fromBytes(random(16)),
+        principalId: PrincipalId.fromBytes(random(16)),
+      },
+    );
+  }
+  registry.close();
+  db.close();
+  const { registryUrl, registryKey, routerUrl, routerKey } = network;
+  const endpoint = await startEndpoint({
+    stateFolder,
+    configuration: {
+      registryUrl,
+      registryKey,
+      routerUrl,
+      routerKey,
+      port: 0,
+      mode: "trusted-local",
+      logLevel: "info",
+    },
+    logger: () => undefined,
+    clock: Date.now,
+    random,
+  });
+  onTestFinished(() => endpoint.close().catch(() => undefined));
+  return endpoint;
+};
+
+verifies("HIS-51", "an endpoint says why it signs nothing", async () => {
+  const network = await testNetwork();
+  const bob = await network.open("bob");
+  const endpoint = await startOn(network, "whole");
+  await until("it is connected", () => endpoint.health().routerConnected);
+  expect(endpoint.health()).toEqual({
+    registered: true,
+    routerConnected: true,
+    routerEquivocations: 0,
+    held: null,
+    pendingItems: 0,
+    outboxEnvelopes: 0,
+  });
+  await bob.send("agent:whole", "one");
+  await until("it came", () => endpoint.health().pendingItems === 1);
+  await endpoint.close();
+  const { database } = StateFolder.at(join(network.folder, "whole"));
+  copyFileSync(database, `${database}.copy`);
+  const newer = await startOn(network, "whole");
+  await bob.send("agent:whole", "two");
+  await until("it came", () => newer.health().pendingItems === 2);
+  await newer.close();
+  copyFileSync(`${database}.copy`, database);
+  const old = await startOn(network, "whole");
+  await until("it is held", () => old.health().held !== null);
+  expect(old.health()).toMatchObject({
+    pendingItems: 1,
+    held: { reason: "lost-memory", explanation: expect.stringContaining("put the newest copy back") },
+  });
+});

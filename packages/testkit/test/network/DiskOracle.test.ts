@@ -1,0 +1,111 @@
+import { copyFileSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { expect } from "vitest";
+import * as DiskOracle from "@social-harness/testkit/network/DiskOracle";
+import { type TestNetwork, testNetwork } from "@social-harness/testkit/network/TestNetwork";
+import { verifies } from "@social-harness/testkit/Verifies";
+
+const names = ["ann", "bob", "cyd"] as const;
+
+const written = async (): Promise<TestNetwork> => {
+  const network = await testNetwork();
+  const [ann, bob, cyd] = await network.openAll(names);
+  await ann.send("agent:bob", "one");
+  await bob.send("agent:ann", "two");
+  for (const agent of [ann, bob, cyd]) await agent.send(`group:${names.join()}`, `from ${agent.name}`);
+  expect(await network.judge(names)).toEqual({
+    problems: [],
+    conversations: 2,
+    records: 2 * 2 + 3 * 3,
+    items: 2 + 3 * 2,
+    ownVotes: 2 * 2 * 2 + 3 * 3 * 2,
+  });
+  return network;
+};
+
+const problemsOf = (network: TestNetwork, of: string, sql: string, quiet = true): ReadonlyArray<string> => {
+  const path = network.storeOf(of);
+  copyFileSync(path, `${path}.whole`);
+  const sqlite = new DatabaseSync(path, { enableForeignKeyConstraints: false });
+  sqlite.exec(sql);
+  sqlite.close();
+  const { problems } = DiskOracle.judge(names.map(network.storeOf), { quiet });
+  copyFileSync(`${path}.whole`, path);
+  return problems;
+};
+
+verifies(
+  ["HIS-80", "HIS-82", "HIS-83", "ING-12"],
+  "whatever should never be on a disk is said, about the store where it is",
+  async () => {
+    const network = await written();
+    const cases: ReadonlyArray<readonly [string, string, RegExp]> = [
+      [
+        "a second vote in a slot",
+        `DROP INDEX own_vote_slot; INSERT INTO own_vote SELECT conversation_id, kind, height, round, 'rch_other', anchor_hash, in_proposal, signature FROM own_vote WHERE in_proposal = 0 LIMIT 1`,
+        /ann: two \w+ votes in one slot/,
+      ],
+      [
+        "a vote inside a group's proposal",
+        `UPDATE own_vote SET in_proposal = 1 WHERE conversation_id = (SELECT conversation_id FROM conversation WHERE address LIKE 'group:%') AND height = 1`,
+        /ann: a vote travelled inside a proposal to a group/,
+      ],
+      [
+        "a forgotten vote",
+        "DELETE FROM own_vote WHERE height = 1",
+        /holds a \w+ vote of agt_\S+ that its signer's disk does not have/,
+      ],
+      [
+        "a changed record",
+        "UPDATE record SET core = replace(core, 'one', 'own') WHERE height = 0",
+        /ann: height 0 of cnv_\S+ does not verify/,
+      ],
+      ["a missing item", "DELETE FROM inbox WHERE sequence = 1", /ann: \d items for \d remote posts/],
+      [
+        "a changed item",
+        "UPDATE inbox SET item = replace(item, 'two', 'tow')",
+        /ann: item 0 of cnv_\S+ says something else/,
+      ],
+      [
+        "items out of order",
+        "UPDATE inbox SET sequence = 100 - sequence",
+        /is not the remote post that stands there/,
+      ],
+      [
+        "a pending post",
+        "INSERT INTO pending (conversation_id, record_hash) SELECT conversation_id, record_hash FROM record LIMIT 1",
+        /ann: 1 posts are pending/,
+      ],
+      [
+        "an intent without an end",
+        "UPDATE intent SET outcome = NULL WHERE sequence = 1",
+        /ann: 1 intents have not ended/,
+      ],
+      [
+        "a post that was not certified",
+        "UPDATE intent SET outcome = 'outcome-unknown' WHERE sequence = 1",
+        /certified intents of cnv_\S+ are not its own posts/,
+      ],
+      ["a shorter chain", "DELETE FROM record WHERE height = 2", /ann holds 2 of 3 records/],
+    ];
+    for (const [what, sql, problem] of cases) {
+      expect([what, problemsOf(network, "ann", sql).join("\n")]).toEqual([
+        what,
+        expect.stringMatching(problem),
+      ]);
+    }
+  },
+);
+
+verifies("HIS-80", "while posts are under way a chain may be shorter, but never another one", async () => {
+  const network = await written();
+  const shorter = `DELETE FROM inbox WHERE record_hash IN (SELECT record_hash FROM record WHERE height = 2);
+    DELETE FROM record WHERE height = 2; UPDATE intent SET outcome = NULL`;
+  expect(
+    problemsOf(network, "bob", shorter, false).filter((one) => !one.includes("certified intents")),
+  ).toEqual([]);
+  const other = "UPDATE record SET record_hash = 'rch_other' WHERE height = 2";
+  expect(problemsOf(network, "bob", other, false).join("\n")).toContain(
+    "bob holds another record than others",
+  );
+});
