@@ -1,6 +1,7 @@
 // Being behind: evidence spoke of something that this member cannot commit. It asks the member that showed it, then the
 // others in turn, at doubling intervals, until it can. What it asks for is merely a claim, so being behind stops no vote;
-// only a proven certificate, kept in `missing`, says that the slot is decided. Implements HIS-43, HIS-44 and HIS-48.
+// only a proven certificate, kept in `missing`, says that the slot is decided.
+// Implements HIS-43, HIS-44, HIS-48 and HIS-55 to HIS-57.
 
 import { faultsOf } from "../history/Quorum.ts";
 import type { AgentId } from "../identity/Identifier.ts";

@@ -1,5 +1,5 @@
 // What time alone brings about: repeating own signed work, spreading a completed certificate, ending a courtesy, asking
-// again, expiring intents that were never proposed. Implements HIS-40, HIS-42 and OPS-10.
+// again, expiring intents that were never proposed. Implements HIS-40, HIS-42, HIS-59 and OPS-10.
 
 import * as Limits from "../Limits.ts";
 import { actionVoteOf } from "../history/VerifyRecord.ts";

@@ -1,5 +1,6 @@
 // Taking in evidence: votes, action certificates and certified notices. Every signature is verified once, on arrival, and
-// kept with the record it names. Evidence of what this member cannot commit makes it ask. Implements HIS-29 to HIS-31.
+// kept with the record it names. Evidence of what this member cannot commit makes it ask.
+// Implements HIS-29 to HIS-31 and HIS-58.
 
 import { actionThresholdOf } from "../history/Quorum.ts";
 import * as Statement from "../history/Statement.ts";
@@ -27,6 +28,7 @@ const withVerified = (
   const { members, trust } = draft.inputs;
   const subject = subjectOf(named, members.conversationId);
   const added: { [signer: AgentId]: Statement.SignerEvidence["signature"] } = {};
+  let untrue = 0;
   for (const { signerAgentId, signature } of entries) {
     const card = members.cardOf(signerAgentId);
     if (card === undefined || signerAgentId in known || signerAgentId in added) continue;
@@ -36,8 +38,9 @@ const withVerified = (
         : VerifyRecord.durabilityVoteOf(subject, signerAgentId);
     if (Statement.verify(trust.verifier, card.signingKey, statement, signature)) {
       added[signerAgentId] = signature;
-    } else draft.note("a vote's signature does not verify for the record it names");
+    } else untrue++;
   }
+  if (untrue > 0) draft.note(`${untrue} votes do not verify for the record that they name`);
   return Object.keys(added).length === 0 ? known : { ...known, ...added };
 };
 

@@ -133,7 +133,7 @@ describe("a member that missed posts", () => {
   });
 
   verifies(
-    ["HIS-24", "HIS-52"],
+    ["HIS-43", "HIS-52"],
     "does not hold up a post that needs its vote: a proposal above its head is evidence enough",
     () => {
       const story = missed(2);
@@ -155,7 +155,7 @@ describe("a member that lacks one core", () => {
   };
 
   verifies(
-    ["HIS-43", "HIS-47", "HIS-30"],
+    ["HIS-43", "HIS-56", "HIS-30"],
     "fetches it by its hash, with the certificate kept, and stages it in time to be counted",
     () => {
       const story = withoutCore(4);
@@ -200,7 +200,7 @@ describe("a member that lacks one core", () => {
     },
   );
 
-  verifies("HIS-43", "needs no answer when the author repeats the proposal", () => {
+  verifies("HIS-56", "needs no answer when the author repeats the proposal", () => {
     const story = withoutCore(4);
     deaf(story, "D", "record_response", "catch_up_page");
     story.say("A", "hello");
@@ -275,7 +275,7 @@ describe("a member that lacks one core", () => {
 });
 
 describe("a claim", () => {
-  verifies("HIS-43", "of a far record stops no vote and no proposal", () => {
+  verifies("HIS-55", "of a far record stops no vote and no proposal", () => {
     const story = scenario(4);
     for (const name of ["A", "B", "C", "D"]) hand(story, name, "D", claim(story, 1_000_000), null);
     expect(story.world.all.map(({ disk }) => disk.state.behind?.target?.height)).toEqual(
@@ -301,7 +301,7 @@ describe("a claim", () => {
     },
   );
 
-  verifies("HIS-43", "in a certificate counts only with a quorum of true votes", () => {
+  verifies("HIS-55", "in a certificate counts only with a quorum of true votes", () => {
     const story = scenario(4);
     const packet = proposalOf(story, "B", "hello");
     const record = certifiedBy(story.world.all, packet.recordCore, genesisAnchorOf(story.world));
@@ -444,7 +444,7 @@ describe("a gap at the Router", () => {
     },
   );
 
-  verifies("HIS-48", "keeps nobody from its work meanwhile", () => {
+  verifies(["HIS-48", "HIS-55"], "keeps nobody from its work meanwhile", () => {
     const story = scenario(2);
     down(story, "B");
     story.world.feed(0, { kind: "gap" });

@@ -3,6 +3,9 @@
 
 import { describe, expect } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
+import { type OpenRecord, subjectOf } from "@social-harness/protocol/conversation/State";
+import * as Statement from "@social-harness/protocol/history/Statement";
+import { actionVoteOf } from "@social-harness/protocol/history/VerifyRecord";
 import { back, deaf, down, hand, hearing, proposalOf, runWithout, scenario } from "./Scenario.ts";
 
 describe("a direct post", () => {
@@ -112,6 +115,38 @@ describe("two proposals at once", () => {
       expect(story.outcome("B", mine)).toBeNull();
     },
   );
+});
+
+describe("two action certificates in one slot", () => {
+  verifies("HIS-23", "are possible for a pair, and each member stages one of them alone", () => {
+    const story = scenario(2);
+    const { world } = story;
+    const { conversationId } = world.members;
+    story.say("B", "mine");
+    const mine = story.at("B").disk.state.open[0] as OpenRecord;
+    hand(story, "B", "A", proposalOf(story, "A", "yours"), 1);
+    const staged = story.at("B").disk.state.slot.durabilityVote;
+    expect(staged).not.toBe(mine.recordHash);
+    // A saw the lane otherwise and voted for B's proposal.
+    const { id, signer } = story.at("A");
+    const vote = actionVoteOf(subjectOf(mine, conversationId), id);
+    hand(
+      story,
+      "B",
+      "A",
+      {
+        kind: "vote_packet",
+        actionVotes: [{ ...vote, signature: Statement.sign(signer, vote) }],
+        durabilityVotes: [],
+        carryVotes: [],
+      },
+      null,
+    );
+    const { state, ownVotes } = story.at("B").disk;
+    expect(Object.keys((state.open[0] as OpenRecord).action)).toHaveLength(2);
+    expect(state.slot.durabilityVote).toBe(staged);
+    expect(ownVotes.filter(({ vote: kind }) => kind === "durability")).toHaveLength(1);
+  });
 });
 
 describe("what a pair loses on the way", () => {

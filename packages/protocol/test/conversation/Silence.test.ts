@@ -95,7 +95,7 @@ describe("silence", () => {
     expect(story.at("A").disk.state.silence?.intervalMs ?? Limits.silenceMsMin).toBe(Limits.silenceMsMin);
   });
 
-  verifies("HIS-40", "is not stretched by a clock that was set back", () => {
+  verifies("HIS-59", "is not stretched by a clock that was set back", () => {
     const story = scenario(3);
     down(story, "C");
     story.at("A").clockOffsetMs = 86_400_000;
@@ -207,7 +207,7 @@ describe("a lost notice", () => {
     );
   }
 
-  verifies("HIS-42", "is not kept away by a false one", () => {
+  verifies("HIS-58", "is not kept away by a false one", () => {
     const story = scenario(4);
     deaf(story, "B", "certified_notice");
     story.say("A", "hello");
