@@ -114,3 +114,22 @@ export const reasonOf = (attempt: () => unknown): string => {
   }
   return "accepted";
 };
+
+/** The sizes at which the thresholds differ in kind: all must sign, one may be faulty, many may. */
+export const sizes = [2, 3, 4, 10, 32];
+
+const chains = new Map<number, Chain>();
+
+/** The chain of `n` members, made once. */
+export const chainFor = (n: number): Chain => {
+  const chain = chains.get(n) ?? chainOf(n);
+  chains.set(n, chain);
+  return chain;
+};
+
+/** The first two exchanged. */
+export const swapped = <T>(items: ReadonlyArray<T>): ReadonlyArray<T> => [
+  items[1] as T,
+  items[0] as T,
+  ...items.slice(2),
+];
