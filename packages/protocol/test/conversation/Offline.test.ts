@@ -2,6 +2,7 @@
 
 import { describe, expect } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
+import type { Envelope } from "@social-harness/testkit/simulation/FoldWorld";
 import { back, deaf, down, hearing, runWithout, scenario } from "./Scenario.ts";
 
 describe("C72: one member of a group is away", () => {
@@ -84,6 +85,32 @@ describe("a member that comes back into an open slot", () => {
     story.run(60_000);
     expect(story.at("B").disk.ownVotes.map(({ vote }) => vote)).toEqual(["action", "durability"]);
     expect(story.at("B").disk.ownVotes[0]).toEqual(before[0]);
+    expect(story.chains()).toEqual([["A: hello"], ["A: hello"], ["A: hello"]]);
+  });
+
+  verifies("HIS-83", "nor its durability vote, though the certificate comes again", () => {
+    const story = scenario(3);
+    const { world } = story;
+    story.say("A", "hello");
+    while (!story.at("A").disk.state.slot.certificateSent) {
+      for (const { index } of world.all) {
+        while (world.flush(index) || world.deliverLane(index));
+        while (world.deliverFromBag(index, 0));
+      }
+    }
+    world.flush(0);
+    deaf(story, "A", "vote_packet");
+    while (world.deliverLane(1));
+    const before = story.at("B").disk.ownVotes;
+    expect(before.map(({ vote }) => vote)).toEqual(["action", "durability"]);
+    for (let i = 0; i < 3; i++) {
+      down(story, "B");
+      back(story, "B");
+      world.redeliver(1, world.lane.at(-1) as Envelope);
+      expect(story.at("B").disk.ownVotes).toEqual(before);
+    }
+    hearing(story);
+    story.run(60_000);
     expect(story.chains()).toEqual([["A: hello"], ["A: hello"], ["A: hello"]]);
   });
 

@@ -17,7 +17,8 @@ import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson"
 import * as Record from "@social-harness/protocol/history/Record";
 import * as Statement from "@social-harness/protocol/history/Statement";
 import { actionVoteOf, subjectOf } from "@social-harness/protocol/history/VerifyRecord";
-import type { AgentId, PostId } from "@social-harness/protocol/identity/Identifier";
+import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
+import { type AgentId, type PostId, RecordHash } from "@social-harness/protocol/identity/Identifier";
 
 export interface Scenario {
   readonly world: World;
@@ -162,3 +163,31 @@ export const hand = (
   packet: Packet,
   laneSequence: number | null = world.lane.length + 1_000,
 ): void => world.feed(at(to).index, { kind: "packet", from: at(from).id, laneSequence, packet });
+
+/** A conversation of four in which D missed the posts `1` to `count` altogether. */
+export const missed = (count: number, n = 4): Scenario => {
+  const story = scenario(n);
+  story.world.loses = (_, __, to) => to.id === story.at("D").id;
+  for (let i = 1; i <= count; i++) story.say("A", String(i));
+  story.run(30_000);
+  hearing(story);
+  story.sent();
+  return story;
+};
+
+/** The hash of no record. */
+export const strangeRecordHash = RecordHash.fromBytes(Buffer.alloc(32, 0x5a));
+
+/** A notice of a record that nobody knows, with the evidence of another. */
+export const claim = (story: Scenario, height: number): PacketOf<"certified_notice"> => {
+  const head = story.at("A").disk.records.at(-1) as HistoryRecord;
+  return {
+    kind: "certified_notice",
+    conversationId: story.world.members.conversationId,
+    recordHash: strangeRecordHash,
+    height,
+    durabilityAnchorHash: head.recordCore.anchorHash,
+    actionSignatures: head.actionSignatures,
+    durabilityVotes: head.durabilityVotes,
+  };
+};
