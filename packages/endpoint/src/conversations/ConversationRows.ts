@@ -15,6 +15,7 @@ import {
   type ConversationId,
   MembershipHash,
   type Opaque32,
+  PostIntentHash,
   RecordHash,
 } from "@social-harness/protocol/identity/Identifier";
 import * as Limits from "@social-harness/protocol/Limits";
@@ -199,30 +200,43 @@ const coreOf = (row: Row): RecordCore => {
   return JSON.parse(text) as RecordCore;
 };
 
+/** What is still to be said, believed only while it has the hash that it was persisted under. */
+const intentOf = (row: Row): PostIntent => {
+  const text = String(row["intent"]);
+  if (PostIntentHash.fromBytes(hashOfText("post-intent", text)) !== row["intent_hash"]) throw damaged(row);
+  const intent = JSON.parse(text) as PostIntent;
+  const isInPlace = intent.conversationId === row["conversation_id"] && intent.postId === row["post_id"];
+  if (!isInPlace) throw damaged(row);
+  return intent;
+};
+
 /**
- * Checks that the cores of a conversation's open records are exactly those that its state names, each with its hash.
- * Throws `StoreError`.
+ * Checks that the cores of a conversation's open records are exactly those that its state names, each with its hash, and
+ * that its open intents are what was persisted. Throws `StoreError`.
  */
-export const checkCandidates = (db: Database, conversationId: ConversationId, state: State): void => {
+export const checkOpenWork = (db: Database, conversationId: ConversationId, state: State): void => {
   const rows = db.all("SELECT * FROM candidate WHERE conversation_id = ?", conversationId);
   const held = new Set(rows.map((row) => (coreOf(row), row["record_hash"])));
   const isWhole =
     held.size === state.open.length && state.open.every(({ recordHash }) => held.has(recordHash));
   if (!isWhole) throw damaged({ conversation_id: conversationId });
+  for (const row of db.all(
+    "SELECT * FROM intent WHERE conversation_id = ? AND outcome IS NULL",
+    conversationId,
+  )) {
+    intentOf(row);
+  }
 };
 
 export const readsOf = (db: Database, conversationId: ConversationId): Reads => ({
   nextIntent: (except) => {
     const rows = db.iterate(
-      "SELECT post_id, intent, created_at FROM intent WHERE conversation_id = ? AND outcome IS NULL ORDER BY sequence",
+      "SELECT * FROM intent WHERE conversation_id = ? AND outcome IS NULL ORDER BY sequence",
       conversationId,
     );
     for (const row of rows) {
       if (except.has(row["post_id"] as never)) continue;
-      return {
-        intent: JSON.parse(row["intent"] as string) as PostIntent,
-        createdAt: Number(row["created_at"]),
-      };
+      return { intent: intentOf(row), createdAt: Number(row["created_at"]) };
     }
     return null;
   },

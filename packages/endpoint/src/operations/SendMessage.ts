@@ -7,7 +7,7 @@ import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson"
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import * as Content from "@social-harness/protocol/history/Content";
 import * as Membership from "@social-harness/protocol/history/Membership";
-import type { PostIntent } from "@social-harness/protocol/history/Record";
+import * as Record from "@social-harness/protocol/history/Record";
 import type * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
 import { OperationId, PostId } from "@social-harness/protocol/identity/Identifier";
@@ -116,7 +116,7 @@ const persist = async (
     const { members } = conversationOf(options.agent, turn, destination.address, cards);
     const postId = PostId.fromBytes(options.random(32));
     const operationId = OperationId.fromBytes(options.random(16));
-    const intent: PostIntent = {
+    const intent: Record.PostIntent = {
       kind: "post_intent",
       conversationId: members.conversationId,
       membershipHash: members.membershipHash,
@@ -125,11 +125,13 @@ const persist = async (
       content,
     };
     turn.db.run(
-      "INSERT INTO intent (conversation_id, post_id, operation_id, intent, created_at) VALUES (?, ?, ?, ?, ?)",
+      `INSERT INTO intent (conversation_id, post_id, operation_id, intent, intent_hash, created_at)
+       VALUES (?, ?, ?, ?, ?, ?)`,
       members.conversationId,
       postId,
       operationId,
       CanonicalJson.encode(intent as CanonicalJson.Json),
+      Record.postIntentHashOf(intent),
       turn.now,
     );
     if (input.idempotencyKey !== undefined) {

@@ -17,11 +17,12 @@ CREATE TABLE registration (
   agent_card TEXT
 ) STRICT;
 
--- Cards that verified under the pinned Registry key. Immutable.
+-- Cards that verified under the pinned Registry key, each with its digest. Immutable.
 CREATE TABLE card (
   agent_id TEXT PRIMARY KEY,
   agent_name TEXT NOT NULL UNIQUE,
-  card TEXT NOT NULL
+  card TEXT NOT NULL,
+  card_digest TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE conversation (
@@ -77,13 +78,14 @@ CREATE TABLE own_vote (
 CREATE UNIQUE INDEX own_vote_slot
   ON own_vote (conversation_id, kind, height, round, CASE in_proposal WHEN 0 THEN '' ELSE record_hash END);
 
--- Posts of this agent, from the moment a call persisted them. Never deleted.
+-- Posts of this agent, each with its hash, from the moment a call persisted them. Never deleted.
 CREATE TABLE intent (
   sequence INTEGER PRIMARY KEY,
   conversation_id TEXT NOT NULL REFERENCES conversation,
   post_id TEXT NOT NULL UNIQUE,
   operation_id TEXT NOT NULL,
   intent TEXT NOT NULL,
+  intent_hash TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   outcome TEXT
 ) STRICT;

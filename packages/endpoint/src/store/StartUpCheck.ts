@@ -2,19 +2,22 @@
 // stored under, every chain is whole from GENESIS to its head, every state is what was written, and the signatures since
 // the last checkpoint verify. Refuses with a sentence; repairs and deletes nothing. Implements HIS-63 to HIS-65.
 
+import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import { RecordError } from "@social-harness/protocol/history/RecordError";
 import type { ChainHead, Trust } from "@social-harness/protocol/history/VerifyRecord";
+import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type { ConversationId } from "@social-harness/protocol/identity/Identifier";
 import {
   allIds,
-  checkCandidates,
+  checkOpenWork,
   type Conversation,
   load,
   rowOf,
   stateOf,
 } from "../conversations/ConversationRows.ts";
 import { type Database, explained, type Row, StoreError } from "./Database.ts";
+import * as Cards from "../transport/Cards.ts";
 import * as RecordRows from "./RecordRows.ts";
 import * as Settings from "./Settings.ts";
 import { verifyRecords } from "./VerifyRecords.ts";
@@ -54,6 +57,7 @@ export const check = async (
 ): Promise<{ readonly records: number; readonly verified: number }> => {
   try {
     checkFile(db);
+    checkCards(db, trust);
     return await checkConversations(db, trust);
   } catch (error) {
     throw explained(error);
@@ -70,6 +74,20 @@ const checkFile = (db: Database): void => {
   );
 };
 
+/** Every card that was kept, and this agent's own under the pinned key. */
+const checkCards = (db: Database, { verifier, registryKey }: Trust): void => {
+  for (const row of db.iterate("SELECT * FROM card")) Cards.decode(row);
+  const own = db.get("SELECT agent_card FROM registration WHERE agent_card IS NOT NULL")?.["agent_card"];
+  if (own === undefined) return;
+  try {
+    const card = AgentCard.decode(own as AgentCard.EncodedAgentCard);
+    if (AgentCard.verify(verifier, registryKey, card)) return;
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+  }
+  throw damagedStore("this agent's own card does not verify under the pinned Registry key");
+};
+
 const checkConversations = async (
   db: Database,
   trust: Trust,
@@ -80,7 +98,7 @@ const checkConversations = async (
   let lastSequence = 0;
   for (const conversationId of allIds(db)) {
     const state = stateOf(rowOf(db, conversationId) as Row);
-    checkCandidates(db, conversationId, state);
+    checkOpenWork(db, conversationId, state);
     const walk = start(conversationId);
     for (const row of db.iterate(
       `SELECT ${RecordRows.columns} FROM record WHERE conversation_id = ? ORDER BY height`,

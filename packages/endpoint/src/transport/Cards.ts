@@ -1,24 +1,48 @@
 // Verified cards of other agents, kept for ever because cards are immutable. A card gets in only after it verified under
 // the pinned Registry key.
 
+import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
 import type { AgentCardDigest, AgentId } from "@social-harness/protocol/identity/Identifier";
-import type { Database, Row } from "../store/Database.ts";
+import { type Database, type Row, StoreError } from "../store/Database.ts";
 
 /** Texts that were decoded before, the oldest dropped first: every envelope asks for its sender's card. */
 const decodedMax = 1_024;
 const decoded = new Map<AgentCard.EncodedAgentCard, AgentCard.AgentCard>();
 const digests = new WeakMap<AgentCard.AgentCard, AgentCardDigest>();
 
-const decode = (row: Row | undefined): AgentCard.AgentCard | null => {
-  if (row === undefined) return null;
+const damaged = (row: Row): StoreError =>
+  new StoreError(
+    "corrupt",
+    `the stored card of ${String(row["agent_name"])} was changed outside this program: ` +
+      "restore the store from a backup, nothing has been changed or deleted",
+  );
+
+const decodeText = (row: Row): AgentCard.AgentCard => {
   const text = row["card"] as AgentCard.EncodedAgentCard;
   const known = decoded.get(text);
   if (known !== undefined) return known;
-  const card = AgentCard.decode(text);
+  let card: AgentCard.AgentCard;
+  try {
+    card = AgentCard.decode(text);
+  } catch (error) {
+    if (error instanceof DecodeError) throw damaged(row);
+    throw error;
+  }
   if (decoded.size >= decodedMax) decoded.delete(decoded.keys().next().value as AgentCard.EncodedAgentCard);
   decoded.set(text, card);
+  return card;
+};
+
+/** The card of a row, believed only while it is the one that was verified. Throws `StoreError`. */
+export const decode = (row: Row): AgentCard.AgentCard => {
+  const card = decodeText(row);
+  const isWhole =
+    digestOf(card) === row["card_digest"] &&
+    card.agentId === row["agent_id"] &&
+    card.agentName === row["agent_name"];
+  if (!isWhole) throw damaged(row);
   return card;
 };
 
@@ -29,18 +53,23 @@ export const digestOf = (card: AgentCard.AgentCard): AgentCardDigest => {
   return digest;
 };
 
-export const byId = (db: Database, agentId: AgentId): AgentCard.AgentCard | null =>
-  decode(db.get("SELECT card FROM card WHERE agent_id = ?", agentId));
+export const byId = (db: Database, agentId: AgentId): AgentCard.AgentCard | null => {
+  const row = db.get("SELECT * FROM card WHERE agent_id = ?", agentId);
+  return row === undefined ? null : decode(row);
+};
 
-export const byName = (db: Database, agentName: AgentName): AgentCard.AgentCard | null =>
-  decode(db.get("SELECT card FROM card WHERE agent_name = ?", agentName));
+export const byName = (db: Database, agentName: AgentName): AgentCard.AgentCard | null => {
+  const row = db.get("SELECT * FROM card WHERE agent_name = ?", agentName);
+  return row === undefined ? null : decode(row);
+};
 
 /** Keeps a verified card. The first card of an agent or a name stays: another one is another claim, not an update. */
 export const keep = (db: Database, card: AgentCard.AgentCard): void => {
   db.run(
-    "INSERT OR IGNORE INTO card (agent_id, agent_name, card) VALUES (?, ?, ?)",
+    "INSERT OR IGNORE INTO card (agent_id, agent_name, card, card_digest) VALUES (?, ?, ?, ?)",
     card.agentId,
     card.agentName,
     AgentCard.encode(card),
+    digestOf(card),
   );
 };

@@ -129,6 +129,30 @@ verifies("HIS-65", "a changed byte in the core of an open proposal is seen at st
   }
 });
 
+verifies(
+  "RUN-54",
+  "a changed byte in a card, in a post that is still to be said or in the own card is seen at start-up",
+  async () => {
+    const places: ReadonlyArray<readonly [string, ReadonlyArray<string>, string]> = [
+      ["card", columnsOf("card"), "1"],
+      ["intent", ["conversation_id", "post_id", "intent", "intent_hash"], "outcome IS NULL"],
+      ["registration", ["agent_card"], "1"],
+    ];
+    for (const [table, columns, where] of places) {
+      for (const column of columns) {
+        const path = altered(store, (sqlite) => {
+          const row = sqlite.prepare(`SELECT rowid AS rowid, * FROM ${table} WHERE ${where}`).get() as Row;
+          sqlite
+            .prepare(`UPDATE ${table} SET "${column}" = ? WHERE rowid = ?`)
+            .run(changed(row[column] as Row[string]), row["rowid"] as number);
+        });
+        const refusal = await refusalOf(path, store.trust);
+        expect([table, column, refusal?.reason]).toEqual([table, column, "corrupt"]);
+      }
+    }
+  },
+);
+
 verifies(["HIS-65", "MGT-47"], "a record that was taken away is missed", async () => {
   for (const place of [0, 1, 4, 7, 8]) {
     const path = altered(store, (sqlite) => {
