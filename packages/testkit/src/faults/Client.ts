@@ -84,6 +84,8 @@ export interface EndpointClient {
     name: Name,
     input: Readonly<Record<string, unknown>>,
   ) => Promise<ResultOf<Name>>;
+  /** Resolves when the next call of a tool has begun. */
+  readonly nextCall: (name: Tool) => Promise<void>;
   /** Drops the connection to a life that has ended, so that calls to it end too. */
   readonly drop: () => Promise<void>;
 }
@@ -112,11 +114,20 @@ export const create = (resident: Resident): EndpointClient => {
     return connected.client;
   };
 
+  const awaited = new Map<Tool, PromiseWithResolvers<void>>();
+
   return {
+    nextCall: (name) => {
+      const begun = awaited.get(name) ?? Promise.withResolvers<void>();
+      awaited.set(name, begun);
+      return begun.promise;
+    },
     call: async (name, input) => {
       let structured: unknown;
       try {
         const client = await current();
+        awaited.get(name)?.resolve();
+        awaited.delete(name);
         const result = await client.callTool({ name, arguments: { ...input } }, { timeout: callMsMax });
         structured = result.structuredContent;
       } catch (error) {

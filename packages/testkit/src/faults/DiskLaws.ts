@@ -122,6 +122,7 @@ const askBooks = (disks: ReadonlyArray<Disk>, books: Books, faults: Faults): voi
   for (const { name, intents } of disks) {
     const byKey = new Map(intents.map(({ key, postId }) => [key, postId]));
     if (byKey.size !== intents.length) faults.add(`${name} has two posts under one key`);
+    if (byKey.has(null)) faults.add(`${name} has a post without the key of its call`);
     for (const { author, key, postId } of sent) {
       if (author === name && byKey.get(key) !== postId)
         faults.add(`${name} lost the post that it answered for ${key}`);

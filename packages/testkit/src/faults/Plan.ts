@@ -27,10 +27,18 @@ export interface Conversation {
   readonly opensAt: number;
 }
 
+export interface Aim {
+  readonly endpoint: string;
+  readonly tool: "send_message" | "acknowledge_delivery";
+  readonly lateMs: number;
+}
+
 export interface Strike {
   readonly victims: ReadonlyArray<string>;
   /** From the beginning of the round, under traffic. */
   readonly afterMs: number;
+  /** So long after the next call of a tool has begun: what is promised at all is promised within milliseconds of one. */
+  readonly aim: Aim | null;
   /** `kill`: SIGKILL, then a restart. `pause`: SIGSTOP, then SIGCONT. */
   readonly kind: "kill" | "pause";
   /** How long the victims are away before they are started or go on. */
@@ -80,6 +88,7 @@ const later: ReadonlyArray<ReadonlyArray<string>> = [
 ];
 
 const afterMsMax = 1_000;
+const lateMsMax = 12;
 const awayMsMax = 300;
 /** A start takes a good part of this, and some kills shall find a daemon that has just come back. */
 const againMsMax = 1_200;
@@ -92,10 +101,16 @@ const strikeOf = (random: Random, services: Services, pauseMs: number | undefine
   const another = random.pick(everybody.filter((name) => name !== first));
   const kind = random.chance(0.1) || pauseMs !== undefined ? "pause" : "kill";
   const again = random.chance(0.4) ? (random.chance(0.3) ? 2 : 1) : 0;
+  const aim: Aim = {
+    endpoint: cast.includes(first) ? first : random.pick(cast),
+    tool: random.chance(0.7) ? "send_message" : "acknowledge_delivery",
+    lateMs: random.below(lateMsMax),
+  };
   const victims = kind === "pause" || draw < 0.82 ? [first] : draw < 0.93 ? [first, another] : everybody;
   return {
     victims,
     afterMs: random.below(afterMsMax),
+    aim: kind === "kill" && random.chance(0.6) ? aim : null,
     kind,
     awayMs: kind === "pause" ? (pauseMs ?? 500 + random.below(pauseMsMax - 500)) : random.below(awayMsMax),
     againMs: kind === "pause" ? [] : Array.from({ length: again }, () => random.below(againMsMax)),
@@ -114,9 +129,10 @@ export const make = ({ seed, rounds, services: wanted, pauseMs }: PlanOptions): 
 };
 
 /** One strike in words. */
-export const describe = ({ victims, afterMs, kind, awayMs, againMs }: Strike): string => {
+export const describe = ({ victims, afterMs, aim, kind, awayMs, againMs }: Strike): string => {
   const who = victims.length > 2 ? "everybody" : victims.join(" and ");
   if (kind === "pause") return `${who} stopped (SIGSTOP) after ${afterMs} ms, for ${awayMs} ms`;
+  const aimed = aim === null ? "" : ` and ${aim.lateMs} ms into a ${aim.tool} at ${aim.endpoint}`;
   const again = againMs.map((ms) => `, again ${ms} ms into the next life`).join("");
-  return `${who} killed after ${afterMs} ms, away for ${awayMs} ms${again}`;
+  return `${who} killed after ${afterMs} ms${aimed}, away for ${awayMs} ms${again}`;
 };

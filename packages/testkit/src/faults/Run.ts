@@ -31,14 +31,23 @@ export interface Outcome {
 /** A round is under traffic: so many posts are answered before the next one begins. */
 const postsBetweenRounds = 10;
 const lookMs = 50;
+const aimMsMax = 2_000;
+
+/** Waits until the aim is taken: a moment into a call, or for nothing when there is none. */
+const taken = async ({ endpoints }: Stage, { endpoint, tool, lateMs }: Plan.Aim): Promise<void> => {
+  const target = endpoints.find(({ name }) => name === endpoint);
+  await Promise.race([target?.client.nextCall(tool), sleep(aimMsMax, undefined, { ref: false })]);
+  await sleep(lateMs);
+};
 
 /** Carries out one strike and brings its victims back; the number of kills. */
 const strike = async (
   stage: Stage,
-  { victims, afterMs, kind, awayMs, againMs }: Plan.Strike,
+  { victims, afterMs, aim, kind, awayMs, againMs }: Plan.Strike,
 ): Promise<number> => {
   const struck = victims.map((name) => residentOf(stage, name));
   await sleep(afterMs);
+  if (aim !== null) await taken(stage, aim);
   if (kind === "pause") {
     for (const resident of struck) resident.pause();
     await sleep(awayMs);

@@ -142,6 +142,16 @@ const broken: Readonly<Record<string, readonly [Case, says: string]>> = {
     { disks: [{ ...diskOf("ada"), intents: [] }, diskOf("bob"), diskOf("cyd")] },
     "never meant",
   ],
+  "a post without its key": [
+    {
+      disks: [
+        { ...diskOf("ada"), intents: diskOf("ada").intents.map((intent) => ({ ...intent, key: null })) },
+        diskOf("bob"),
+        diskOf("cyd"),
+      ],
+    },
+    "without the key",
+  ],
   "an answered post that is gone": [{ books: booksOf("p0", "p1") }, "ada lost the post"],
   "a post under another id than was answered": [{ books: booksOf("p7") }, "ada lost the post"],
   "posts in another order than they were sent": [{ books: booksOf("p1", "p0") }, "reordered"],
