@@ -3,7 +3,7 @@
 
 import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
 import type * as AgentCard from "@social-harness/protocol/identity/AgentCard";
-import type { AgentId, MessageId, PostId, SigningKey } from "@social-harness/protocol/identity/Identifier";
+import type { AgentId, PostId, SigningKey } from "@social-harness/protocol/identity/Identifier";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
 import { intentLifetimeMs } from "@social-harness/protocol/Limits";
 import { type RegistryClient } from "@social-harness/registry/client/RegistryClient";
@@ -18,6 +18,7 @@ import * as Turns from "../store/Turns.ts";
 import * as Cards from "../transport/Cards.ts";
 import { createInbound } from "../transport/Inbound.ts";
 import { createOutboxSender, enqueue, forget } from "../transport/Outbox.ts";
+import { createOwnCopies } from "../transport/OwnCopies.ts";
 import { createRouterLink, type RouterLink } from "../transport/RouterLink.ts";
 import { admitCommitted, type Admitted } from "./Admission.ts";
 import { type Conversation, idsWithIntentsSince } from "./ConversationRows.ts";
@@ -71,10 +72,10 @@ type Waiter = (outcome: EndedIntent["outcome"] | null) => void;
 export const startActiveAgent = async (options: ActiveAgentOptions): Promise<ActiveAgent> => {
   const { db, card, signer, trust, clock, random, logger } = options;
   const timers = createTimers(clock);
-  const awaitedCopies = new Set<MessageId>();
+  const ownCopies = createOwnCopies();
   const waiters = new Map<PostId, Set<Waiter>>();
   let closing = false;
-  const packing = { card, signer, sealer: createSealer({ random, clock }), random };
+  const packing = { card, signer, sealer: createSealer({ random, clock }), random, ownCopies };
   let client: RouterClient | null = null;
   let admitted: Admitted = { raised: false, hasMore: true };
   let admittedInTurn = admitted;
@@ -99,7 +100,7 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
       };
       // Only an endpoint that may sign says anything; what it would have said, it says again once it is connected.
       const sends = link.mayEnqueue() ? turn.state.sends : [];
-      for (const messageId of enqueue(db, sends, conversationOf, packing)) awaitedCopies.add(messageId);
+      enqueue(db, sends, conversationOf, packing);
       admittedInTurn = admitCommitted(turn, { self: card.agentId, random, logger, more: admitted.hasMore });
       if (turn.state.commits > 0) moveCheckpoint(db, checkpointRecords);
     },
@@ -173,8 +174,8 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
     acknowledge: (cursor) => client?.ack(cursor),
     refuse: () => client?.refuse(),
     onUnknownSender: lookUpSender,
-    isUnawaited: ({ envelope }) =>
-      envelope.senderAgentId === card.agentId && !awaitedCopies.delete(envelope.messageId),
+    ownCopyOf: ownCopies.take,
+    isUnawaited: ({ envelope }, own) => envelope.senderAgentId === card.agentId && own?.isAwaited !== true,
   });
 
   client = createRouterClient({

@@ -28,6 +28,7 @@ import type { Conversations, Turn } from "../conversations/Conversations.ts";
 import { isStoreFailure } from "../store/Database.ts";
 import * as Cards from "./Cards.ts";
 import * as LaneHeads from "./LaneHeads.ts";
+import type { OwnCopy } from "./OwnCopies.ts";
 
 export interface InboundOptions {
   readonly card: AgentCard.AgentCard;
@@ -47,7 +48,13 @@ export type Arrival =
   | { readonly kind: "contradiction" };
 
 export interface Inbound {
-  readonly take: (turn: Turn, delivery: Delivery, routerInstanceId: RouterInstanceId) => Arrival;
+  /** `own` says that the delivery is a copy of what this process sent, and what that was. */
+  readonly take: (
+    turn: Turn,
+    delivery: Delivery,
+    routerInstanceId: RouterInstanceId,
+    own: OwnCopy | null,
+  ) => Arrival;
   /** Looks at a delivery whose effects are here already: the Router must say the same about it as before. */
   readonly takeAgain: (turn: Turn, delivery: Delivery, routerInstanceId: RouterInstanceId) => Arrival;
   /** Takes in the envelopes of a sender that were held until its card was known. */
@@ -64,10 +71,14 @@ const decodePlaintext = Closed.bytesDecoder(
 
 type Plaintext = ReturnType<typeof decodePlaintext>;
 
-interface Opened {
+/** Where packets came from. */
+interface Origin {
   readonly envelope: Envelope.Envelope;
   readonly lane: Opaque32;
   readonly sequence: number;
+}
+
+interface Opened extends Origin {
   readonly plaintext: Plaintext;
   readonly packets: ReadonlyArray<Packet.Packet>;
 }
@@ -163,17 +174,17 @@ export const createInbound = (options: InboundOptions): Inbound => {
    * Feeds one packet; false when it names a conversation that this agent is not in. A defect costs this packet alone: the
    * mailbox and the other conversations go on.
    */
-  const feed = (turn: Turn, packet: Packet.Packet, opened: Opened): boolean => {
+  const feed = (turn: Turn, packet: Packet.Packet, origin: Origin): boolean => {
     const before = turn.state;
     try {
       return turn.db.transaction(() => {
-        const conversationId = conversationOf(turn, packet, opened.lane);
+        const conversationId = conversationOf(turn, packet, origin.lane);
         const conversation = conversationId === null ? null : conversations.get(turn, conversationId);
         if (conversationId === null || conversation === null) return false;
         conversations.feed(turn, conversationId, {
           kind: "packet",
-          from: opened.envelope.senderAgentId,
-          laneSequence: conversation.lane === opened.lane ? opened.sequence : null,
+          from: origin.envelope.senderAgentId,
+          laneSequence: conversation.lane === origin.lane ? origin.sequence : null,
           packet,
         });
         return true;
@@ -188,7 +199,7 @@ export const createInbound = (options: InboundOptions): Inbound => {
 
   const takeOpened = (turn: Turn, opened: Opened, sender: AgentCard.AgentCard, isNew: boolean): void => {
     const { envelope, plaintext } = opened;
-    if (AgentCard.digestOf(sender) !== envelope.senderCardDigest) {
+    if (Cards.digestOf(sender) !== envelope.senderCardDigest) {
       return note("it names another card of its sender", envelope.senderAgentId);
     }
     if (!Envelope.verify(trust.verifier, sender.signingKey, envelope)) {
@@ -249,7 +260,8 @@ export const createInbound = (options: InboundOptions): Inbound => {
   };
 
   return {
-    take: (turn, { lane, sequence, laneHead, signature, envelope, envelopeDigest }, routerInstanceId) => {
+    take: (turn, delivery, routerInstanceId, own) => {
+      const { lane, sequence, laneHead, signature, envelope, envelopeDigest } = delivery;
       const head = { routerInstanceId, lane, sequence, laneHead, signature };
       const continuity = LaneHeads.take(turn.db, head, envelopeDigest);
       if (continuity === "contradicts") return { kind: "contradiction" };
@@ -257,6 +269,10 @@ export const createInbound = (options: InboundOptions): Inbound => {
       const conversationId = ConversationRows.idOfLane(turn.db, lane);
       if (continuity === "after-gap" && conversationId !== null) {
         conversations.feed(turn, conversationId, { kind: "gap" });
+      }
+      if (own !== null && own.packets !== null) {
+        for (const packet of own.packets) feed(turn, packet, delivery);
+        return { kind: "taken" };
       }
       const opened = open(envelope, lane, sequence);
       if (opened === null) return { kind: "taken" };

@@ -2,6 +2,7 @@
 // its commit, forgotten when the Router accepted them. Sends the same bytes again until then. Implements HIS-14 and OPS-04.
 
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
+import type { Packet } from "@social-harness/protocol/conversation/Packet";
 import type * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import { type AgentId, type ConversationId, MessageId } from "@social-harness/protocol/identity/Identifier";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
@@ -16,18 +17,21 @@ import type { Database } from "../store/Database.ts";
 import * as Settings from "../store/Settings.ts";
 import * as Cards from "./Cards.ts";
 import * as LaneHeads from "./LaneHeads.ts";
+import { type OwnCopies, packetBytesKeptMax } from "./OwnCopies.ts";
 
 export interface PackingOptions {
   readonly card: AgentCard.AgentCard;
   readonly signer: Signer;
   readonly sealer: Sealer;
   readonly random: (byteCount: number) => Uint8Array;
+  readonly ownCopies: OwnCopies;
 }
 
 interface Parcel {
   readonly conversationId: ConversationId;
   readonly to: "lane" | AgentId;
-  readonly packets: Array<string>;
+  readonly packets: Array<Packet>;
+  readonly texts: Array<string>;
   bytes: number;
   hasProposal: boolean;
 }
@@ -45,13 +49,14 @@ const pack = (sends: ReadonlyArray<Send>): ReadonlyArray<Parcel> => {
     const way = `${conversationId} ${to}`;
     const parcel = openParcels.get(way);
     if (parcel !== undefined && parcel.bytes + bytes <= Limits.packetBytesMax - plaintextFrameBytes) {
-      parcel.packets.push(text);
+      parcel.packets.push(packet);
+      parcel.texts.push(text);
       parcel.bytes += bytes;
       parcel.hasProposal ||= packet.kind === "proposal_packet";
       continue;
     }
     const hasProposal = packet.kind === "proposal_packet";
-    const fresh: Parcel = { conversationId, to, packets: [text], bytes, hasProposal };
+    const fresh: Parcel = { conversationId, to, packets: [packet], texts: [text], bytes, hasProposal };
     openParcels.set(way, fresh);
     parcels.push(fresh);
   }
@@ -59,23 +64,22 @@ const pack = (sends: ReadonlyArray<Send>): ReadonlyArray<Parcel> => {
 };
 
 /**
- * Turns a turn's sends into outbox rows. Runs inside the turn's transaction, at its end. Returns the messages whose own
- * copy in the mailbox moves something here: a group's proposal, whose place in the lane its author votes by.
+ * Turns a turn's sends into outbox rows. Runs inside the turn's transaction, at its end. Remembers what the lane will bring
+ * back; a group's proposal is awaited, because its author votes by its place in the lane.
  */
 export const enqueue = (
   db: Database,
   sends: ReadonlyArray<Send>,
   conversationOf: (conversationId: ConversationId) => Conversation,
-  { card, signer, sealer, random }: PackingOptions,
-): ReadonlyArray<MessageId> => {
-  if (sends.length === 0) return [];
+  { card, signer, sealer, random, ownCopies }: PackingOptions,
+): void => {
+  if (sends.length === 0) return;
   const parcels = pack(sends);
-  const awaited: Array<MessageId> = [];
   let sequence = Settings.integer(db, "enqueued_sends");
   for (const parcel of parcels) {
     const { members, lane } = conversationOf(parcel.conversationId);
     const seen = LaneHeads.last(db, lane);
-    const plaintext = `{"packets":[${parcel.packets.join(",")}],"seen":${
+    const plaintext = `{"packets":[${parcel.texts.join(",")}],"seen":${
       seen === null ? "null" : CanonicalJson.encode(seen)
     }}`;
     const cards =
@@ -90,10 +94,14 @@ export const enqueue = (
     });
     sequence += 1;
     db.run("INSERT INTO outbox (sequence, message_id, envelope) VALUES (?, ?, ?)", sequence, messageId, text);
-    if (parcel.hasProposal && members.n > 2) awaited.push(messageId);
+    if (parcel.to !== "lane") continue;
+    ownCopies.remember(messageId, {
+      envelopeDigest: Envelope.digestOfText(text),
+      packets: parcel.bytes <= packetBytesKeptMax ? parcel.packets : null,
+      isAwaited: parcel.hasProposal && members.n > 2,
+    });
   }
   Settings.put(db, "enqueued_sends", sequence);
-  return awaited;
 };
 
 /** Envelopes between the store and the Router at one time. */

@@ -11,6 +11,7 @@ import type { Database } from "../store/Database.ts";
 import * as Settings from "../store/Settings.ts";
 import type { Pace, Turns } from "../store/Turns.ts";
 import type { Inbound } from "./Inbound.ts";
+import type { OwnCopy } from "./OwnCopies.ts";
 import { explain, type HeldReason, judge } from "./Standing.ts";
 
 export interface RouterLinkOptions {
@@ -23,8 +24,10 @@ export interface RouterLinkOptions {
   readonly acknowledge: (cursor: number) => void;
   /** A sender's card is needed and nobody here has it. */
   readonly onUnknownSender: (sender: AgentId) => void;
+  /** What this process said, when the delivery is a copy of that. */
+  readonly ownCopyOf: (delivery: Delivery) => OwnCopy | null;
   /** Whether nothing waits for this delivery: a copy of what this agent sent, whose effect is already here. */
-  readonly isUnawaited: (delivery: Delivery) => boolean;
+  readonly isUnawaited: (delivery: Delivery, own: OwnCopy | null) => boolean;
   /** Ends the connection, because what it delivered could not be kept. */
   readonly refuse: () => void;
 }
@@ -104,12 +107,15 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
 
   const take = async (current: Session, delivery: Delivery): Promise<void> => {
     let unknown: AgentId | null = null;
+    const own = options.ownCopyOf(delivery);
     const work = (turn: Turn): void => {
       const cursor = Settings.integer(turn.db, "router_cursor");
       if (held !== null) return;
       if (delivery.cursor > cursor + 1) throw new Error("the Router skipped a cursor without naming a gap");
       const isNew = delivery.cursor > cursor;
-      const arrival = (isNew ? inbound.take : inbound.takeAgain)(turn, delivery, current.routerInstanceId);
+      const arrival = isNew
+        ? inbound.take(turn, delivery, current.routerInstanceId, own)
+        : inbound.takeAgain(turn, delivery, current.routerInstanceId);
       if (arrival.kind === "contradiction") {
         Settings.put(turn.db, "held", "router-rollback");
         return hold("router-rollback");
@@ -119,7 +125,7 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
       Settings.put(turn.db, "router_cursor", delivery.cursor);
       foldIfAtTail(turn, current, delivery.cursor);
     };
-    const isTaken = await inOrder(current, work, options.isUnawaited(delivery) ? "soon" : "now");
+    const isTaken = await inOrder(current, work, options.isUnawaited(delivery, own) ? "soon" : "now");
     if (!isTaken || held !== null) return;
     options.acknowledge(delivery.cursor);
     if (unknown !== null) options.onUnknownSender(unknown);

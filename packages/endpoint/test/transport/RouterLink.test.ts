@@ -69,6 +69,7 @@ const bench = (prepare: (db: Database) => void = () => undefined): Bench => {
     acknowledge: (cursor) => events.push(`ack ${cursor}`),
     refuse: () => events.push("refuse"),
     onUnknownSender: (sender) => events.push(`unknown ${sender}`),
+    ownCopyOf: () => null,
     isUnawaited: () => false,
   });
   const made: Bench = {
