@@ -6,24 +6,25 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { cpuMsSince, wallMsOf } from "./Statistics.ts";
 
-/** Milliseconds each. */
-export interface Costs {
-  readonly commit: number;
-  readonly sign: number;
-  readonly verify: number;
-  /** Sealing and opening are one pass each and cost the same. */
-  readonly seal: number;
+/** What must be done before one commit, and the commit. */
+export interface Step {
+  readonly verifies: number;
+  readonly signs: number;
+  /** Passes of AES-GCM: sealing and opening are one each and cost the same. */
+  readonly seals: number;
 }
 
 export interface CostMeter {
-  /** Each step a few times, now; wall clock. */
-  readonly measure: () => Costs;
+  /** Milliseconds that the steps take, done now, once and in their order. */
+  readonly run: (steps: ReadonlyArray<Step>) => number;
+  /** Milliseconds of one commit, the mean of a few in a row. */
+  readonly commit: () => number;
   readonly close: () => void;
 }
 
 /** About the signed bytes of one direct post's envelope, and what a turn writes for it. */
 const messageBytes = 2_048;
-const repeats = 4;
+const commitsInRow = 16;
 
 const { privateKey, publicKey } = generateKeyPairSync("ed25519");
 const message = randomBytes(messageBytes);
@@ -39,10 +40,9 @@ const sealOnce = (): void => {
   cipher.getAuthTag();
 };
 
-const each = (step: () => void): number =>
-  wallMsOf(() => {
-    for (let i = 0; i < repeats; i++) step();
-  }) / repeats;
+const repeat = (count: number, work: () => void): void => {
+  for (let i = 0; i < count; i++) work();
+};
 
 /** `folder` must be on the disk of the stores that are compared. */
 export const openMeter = (folder: string): CostMeter => {
@@ -50,13 +50,16 @@ export const openMeter = (folder: string): CostMeter => {
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
   database.exec("CREATE TABLE IF NOT EXISTS entry (entry INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT");
   const insert = database.prepare("INSERT INTO entry (bytes) VALUES (?)");
+  const commitOnce = (): void => void insert.run(message);
+  const runStep = ({ verifies, signs, seals }: Step): void => {
+    repeat(verifies, verifyOnce);
+    repeat(signs, signOnce);
+    repeat(seals, sealOnce);
+    commitOnce();
+  };
   return {
-    measure: () => ({
-      commit: each(() => void insert.run(message)),
-      sign: each(signOnce),
-      verify: each(verifyOnce),
-      seal: each(sealOnce),
-    }),
+    run: (steps) => wallMsOf(() => steps.forEach(runStep)),
+    commit: () => wallMsOf(() => repeat(commitsInRow, commitOnce)) / commitsInRow,
     close: () => database.close(),
   };
 };
@@ -66,7 +69,7 @@ export const signatureCpu = (): { readonly sign: number; readonly verify: number
   const count = 500;
   const of = (step: () => void): number => {
     const start = process.cpuUsage();
-    for (let i = 0; i < count; i++) step();
+    repeat(count, step);
     return cpuMsSince(start) / count;
   };
   return { sign: of(signOnce), verify: of(verifyOnce) };

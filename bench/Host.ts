@@ -3,7 +3,6 @@
 
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
-import { Item } from "@social-harness/protocol/delivery/Item";
 import * as Schema from "effect/Schema";
 
 const protocolVersion = "2026-07-28";
@@ -17,7 +16,7 @@ const anything = {
 
 const decodePage = Closed.decoder(
   Schema.Struct({
-    items: Schema.Array(Schema.Struct({ deliveryToken: Schema.String, item: Item })),
+    items: Schema.Array(Schema.Struct({ deliveryToken: Schema.String, item: Schema.Unknown })),
     nextCursor: Schema.optionalKey(Schema.String),
   }),
 );

@@ -79,7 +79,7 @@ const answer = (): Promise<ReadonlyArray<Line>> =>
     await Promise.all(pairs.map((pair) => postTo(pair, 1)));
     for (let round = 0; round < rounds; round++) {
       one.push(await inOne(pairs[0] as Pair));
-      commits.push(1_000 / (commitsOfPost * meter.measure().commit));
+      commits.push(1_000 / (commitsOfPost * meter.commit()));
       const costs = CostMeter.signatureCpu();
       signatures.push(signs * costs.sign + verifies * costs.verify);
       const start = process.cpuUsage();
