@@ -6,12 +6,24 @@ import type { Configuration } from "@social-harness/endpoint/state/Configuration
 import * as Log from "@social-harness/endpoint/state/Log";
 import * as OwnerToken from "@social-harness/endpoint/state/OwnerToken";
 import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
+import { failed } from "../Failure.ts";
 import { random } from "./Profile.ts";
 
 export interface Daemon {
   readonly mcpUrl: string;
   readonly close: () => Promise<void>;
 }
+
+/** The port is the one thing that a second endpoint on a machine has to be told. Everything else passes. */
+const portTaken = (error: unknown, port: number): unknown =>
+  error instanceof Error && "code" in error && error.code === "EADDRINUSE"
+    ? failed(
+        "cannot-listen",
+        `port ${port} is used by another program`,
+        "Give another --port; 0 takes any.",
+        error,
+      )
+    : error;
 
 /** Throws `StateError` with reason `held` when another process has the folder. */
 export const start = async (folder: StateFolder, configuration: Configuration): Promise<Daemon> => {
@@ -41,6 +53,6 @@ export const start = async (folder: StateFolder, configuration: Configuration): 
     };
   } catch (error) {
     log.close();
-    throw error;
+    throw portTaken(error, configuration.port);
   }
 };

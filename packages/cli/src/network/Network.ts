@@ -17,6 +17,14 @@ export interface Network extends Reached {
 const cannotListen = (host: string, port: number, cause: unknown): unknown => {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : null;
   if (code === null) return cause;
+  if (code.startsWith("ERR_OSSL")) {
+    return failed(
+      "tls-unusable",
+      `the certificate and the private key cannot be used (${code})`,
+      "Give a certificate chain as --tls-cert and the private key that belongs to it as --tls-key, both PEM.",
+      cause,
+    );
+  }
   return failed(
     "cannot-listen",
     `${host}:${port} cannot be listened on (${code})`,

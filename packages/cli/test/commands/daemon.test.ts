@@ -28,6 +28,16 @@ describe("the daemon", () => {
     expect(failureOf(second).message).toContain(`pid ${adaDaemon.pid}`);
   });
 
+  verifies(["RUN-02", "MGT-12"], "a port that is taken is named, with a next step", async () => {
+    const state = join(root, "gil");
+    await joined(state, "gil-agent");
+    const { port } = new URL(adaDaemon.ready["mcpUrl"] as string);
+    const refused = await runHere(["daemon", "--state", state, "--port", port, "--json"]);
+    expect([refused.code, failureOf(refused).reason]).toEqual([1, "cannot-listen"]);
+    expect(failureOf(refused).message).toContain(port);
+    expect(failureOf(refused).next).toContain("--port");
+  });
+
   verifies("RUN-24", "a wrong flag or field is named", async () => {
     const flag = await runHere(["daemon", "--state", ada, "--port", "70000", "--json"]);
     expect([flag.code, failureOf(flag).message]).toEqual([2, expect.stringContaining("--port: ")]);

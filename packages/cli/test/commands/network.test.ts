@@ -1,6 +1,6 @@
 // `network` through the binary: one process that serves, and an operator beside it.
 
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
@@ -106,5 +106,23 @@ describe("network", () => {
     ]);
     expect([second.code, failureOf(second).reason]).toEqual([1, "cannot-listen"]);
     expect(failureOf(second).message).toContain(host);
+  });
+
+  verifies("RUN-02", "a certificate that is none is not taken for a busy port", async () => {
+    const folder = temporaryFolder();
+    const pem = join(folder, "none.pem");
+    writeFileSync(pem, "-----BEGIN NOTHING-----\n");
+    const tls = ["--tls-cert", pem, "--tls-key", pem];
+    const refused = await runHere([
+      "network",
+      "start",
+      "--data",
+      folder,
+      "--listen",
+      "127.0.0.1:0",
+      ...tls,
+      "--json",
+    ]);
+    expect([refused.code, failureOf(refused).reason]).toEqual([1, "tls-unusable"]);
   });
 });
