@@ -17,7 +17,11 @@ type Options = StateOptions & Flags;
 const fields: ReadonlyArray<readonly [field: Configuration.Field, value: string, meaning: string]> = [
   ["port", "<n>", "of the MCP endpoint on 127.0.0.1; 0 = any (default: 7431)"],
   ["logLevel", "<level>", "debug, info, warn or error (default: info)"],
-  ["mode", "<mode>", "trusted-local"],
+  [
+    "mode",
+    "<mode>",
+    "who may speak to it: trusted-local, every program on this machine (default, and the only one yet)",
+  ],
   ["registryUrl", "<url>", "instead of the configured one"],
   ["routerUrl", "<url>", "instead of the configured one"],
   ["registryKey", "<key>", "instead of the pinned one"],

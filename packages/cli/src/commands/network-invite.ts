@@ -36,7 +36,9 @@ export const networkInviteCreate = (parent: Command): void => {
       const { inviteId, credential } = await invites.create(options.uses);
       const invite = Invite.encode({ ...description, admission: credential });
       output.result({ invite }, invite);
-      output.remark(`revoke it with: network invite revoke ${inviteId}`);
+      output.remark(
+        `revoke it with: social-harness network invite revoke ${inviteId} --data ${options.data}`,
+      );
     }),
   );
 };

@@ -55,7 +55,7 @@ export const send = (parent: Command): void => {
         result,
         result.status === "certified"
           ? output.style("green", "certified: the members hold it.")
-          : `${output.style("yellow", "pending:")} it goes out by itself when enough members are back; do not send it again.`,
+          : `${output.style("yellow", "pending:")} it goes out by itself when the network and enough members can be reached; do not send it again.`,
       );
     });
   });

@@ -39,7 +39,7 @@ const keyOf = (options: Options): SigningKey => {
   if (SigningKey.is(registryKey) && Ed25519.isStrictKey(registryKey)) return registryKey;
   throw misused(
     "that is no Registry key",
-    "It is the 43 characters that `network show` prints as registryKey.",
+    "It is the 43 characters that `network show` prints behind the Registry's address.",
   );
 };
 
