@@ -119,10 +119,13 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
   });
 
   /** Without a connection there is nothing that time could bring about; the next one takes the timers up again. */
-  const fireTimers = (): void => {
+  const fireTimers = (at: number): void => {
     if (!link.mayEnqueue()) return;
     void turns
-      .run((turn) => conversations.feedEach(turn, conversations.due(turn.now), { kind: "tick" }))
+      .run((turn) => {
+        const due = conversations.due(Math.max(turn.now, at));
+        conversations.feedEach(turn, due, { kind: "tick" });
+      })
       .catch((error: unknown) => {
         logger("error", "the store refused a timer; it is tried again", { error: String(error) });
         timers.wakeAt(clock() + lookupRetryMs, fireTimers);

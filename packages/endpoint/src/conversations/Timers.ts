@@ -1,8 +1,13 @@
 // The process's timers for one agent: the next wake of its conversations, delays by name, and periods. Closing ends them all.
 
+import * as Limits from "@social-harness/protocol/Limits";
+
 export interface Timers {
-  /** Replaces the one wake: fires `wake` at `at` (epoch milliseconds), or never when it is null. */
-  readonly wakeAt: (at: number | null, wake: () => void) => void;
+  /**
+   * Replaces the one wake: fires `wake` with `at` (epoch milliseconds) at that time, or never when it is null. No wake is
+   * far away: one that seems to be comes from a clock that was set back since, and fires after the longest interval.
+   */
+  readonly wakeAt: (at: number | null, wake: (at: number) => void) => void;
   /** Fires once after `delayMs`; while it is waiting, the same name is not set again. */
   readonly once: (name: string, delayMs: number, fire: () => void) => void;
   /** Fires once after `delayMs`; returns the function that stops it. */
@@ -11,8 +16,8 @@ export interface Timers {
   readonly close: () => void;
 }
 
-/** The longest single delay of the platform; a later wake is set again when this one comes early. */
-const delayMsMax = 2_147_483_647;
+/** The longest interval of any conversation's timers. */
+const wakeMsMax = Math.max(Limits.silenceMsMax, Limits.catchUpMsMax);
 
 export const createTimers = (clock: () => number): Timers => {
   const running = new Set<NodeJS.Timeout>();
@@ -37,7 +42,7 @@ export const createTimers = (clock: () => number): Timers => {
   return {
     wakeAt: (at, fire) => {
       stop(wake);
-      wake = at === null ? undefined : set(Math.min(Math.max(at - clock(), 0), delayMsMax), fire);
+      wake = at === null ? undefined : set(Math.min(Math.max(at - clock(), 0), wakeMsMax), () => fire(at));
     },
     once: (name, delayMs, fire) => {
       if (named.has(name)) return;

@@ -9,6 +9,7 @@ import { nextWake } from "@social-harness/protocol/conversation/State";
 import { transition } from "@social-harness/protocol/conversation/Transition";
 import * as Content from "@social-harness/protocol/history/Content";
 import * as Membership from "@social-harness/protocol/history/Membership";
+import * as Limits from "@social-harness/protocol/Limits";
 import { type AgentId, PostId, RouterInstanceId } from "@social-harness/protocol/identity/Identifier";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
 import type { Agent } from "./Agents.ts";
@@ -35,6 +36,8 @@ export interface Member {
   tail: number;
   /** How far this member's clock is from the world's. */
   clockOffsetMs: number;
+  /** When its timer fires, in the world's time: set with each turn, and not moved by a jump of its clock. */
+  wakeAt: number | null;
   /** Single-recipient envelopes waiting for this member, in no order. */
   readonly bag: Array<Envelope>;
 }
@@ -104,10 +107,18 @@ export const createWorld = ({ agents, trust }: WorldOptions): World => {
     folded: true,
     tail: 0,
     clockOffsetMs: 0,
+    wakeAt: null,
     bag: [],
   }));
   let posts = 0;
   const at = (index: number): Member => all[index] as Member;
+
+  /** No timer is far away: one that seems to be comes from a clock that was set back, and fires after the longest interval. */
+  const setTimer = (member: Member): void => {
+    const wake = nextWake(member.disk.state);
+    const delay = wake === null ? null : wake - member.clockOffsetMs - world.now;
+    member.wakeAt = delay === null ? null : world.now + Math.min(Math.max(delay, 0), Limits.silenceMsMax);
+  };
 
   const down = (member: Member): void => {
     member.up = false;
@@ -139,6 +150,7 @@ export const createWorld = ({ agents, trust }: WorldOptions): World => {
     }
     const before = member.disk;
     member.disk = after;
+    setTimer(member);
     for (const observe of world.onCommitted) observe({ member, before, after, commands });
     return true;
   };
@@ -159,10 +171,7 @@ export const createWorld = ({ agents, trust }: WorldOptions): World => {
     noteFolded(member);
   };
 
-  const isDue = (member: Member): boolean => {
-    const wake = nextWake(member.disk.state);
-    return member.up && wake !== null && wake - member.clockOffsetMs <= world.now;
-  };
+  const isDue = ({ up, wakeAt }: Member): boolean => up && wakeAt !== null && wakeAt <= world.now;
 
   const world: World = {
     members,
@@ -248,14 +257,8 @@ export const createWorld = ({ agents, trust }: WorldOptions): World => {
       if (member.up && !member.connected) connect(member);
     },
     nextWake: () => {
-      let first: number | null = null;
-      for (const member of all) {
-        const wake = member.up ? nextWake(member.disk.state) : null;
-        if (wake === null) continue;
-        const due = wake - member.clockOffsetMs;
-        if (first === null || due < first) first = due;
-      }
-      return first;
+      const wakes = all.flatMap(({ up, wakeAt }) => (up && wakeAt !== null ? [wakeAt] : []));
+      return wakes.length === 0 ? null : Math.min(...wakes);
     },
     tick: () => {
       const due = all.filter(isDue);
