@@ -218,6 +218,19 @@ const startLocked = async (
   EndpointFile.write(stateFolder, { pid: process.pid, mcpUrl: mcp.url });
   logger("info", "endpoint ready", { mcpUrl: mcp.url });
 
+  let closing: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    EndpointFile.remove(stateFolder);
+    // Whoever waits is answered first: calls to the Registry fail now, sends are pending.
+    agent?.endWaits();
+    registry.close();
+    await mcp.close();
+    await registering;
+    await agent?.close();
+    db.close();
+    lock.release();
+  };
+
   return {
     mcpUrl: mcp.url,
     health: () => {
@@ -231,16 +244,6 @@ const startLocked = async (
         outboxEnvelopes: Number(db.get("SELECT count(*) AS waiting FROM outbox")?.["waiting"]),
       };
     },
-    close: async () => {
-      EndpointFile.remove(stateFolder);
-      // Whoever waits is answered first: calls to the Registry fail now, sends are pending.
-      agent?.endWaits();
-      registry.close();
-      await mcp.close();
-      await registering;
-      await agent?.close();
-      db.close();
-      lock.release();
-    },
+    close: () => (closing ??= close()),
   };
 };

@@ -81,12 +81,12 @@ verifies(
 
 verifies(["RUN-64", "HIS-48"], "C72: a conversation that cannot go on stalls no other one", async () => {
   const network = await testNetwork();
-  const [ann, bob, cyd] = await network.openAll(["ann", "bob", "cyd"], { sendWaitMs: 400 });
+  const [ann, bob, cyd] = await network.openAll(["ann", "bob", "cyd"]);
   await ann.send("agent:bob", "hello");
   await ann.send("group:bob,cyd", "hello");
   await cyd.close();
-  expect((await ann.send("group:bob,cyd", "needs all three")).status).toBe("pending");
-  expect((await ann.send("agent:cyd", "needs cyd")).status).toBe("pending");
+  expect((await ann.send("group:bob,cyd", "needs all three", { waitMs: 300 })).status).toBe("pending");
+  expect((await ann.send("agent:cyd", "needs cyd", { waitMs: 300 })).status).toBe("pending");
   for (let i = 0; i < 5; i++) {
     expect((await ann.send("agent:bob", `direct ${i}`)).status).toBe("certified");
     expect((await bob.send("agent:ann", `direct ${i}`)).status).toBe("certified");
@@ -103,14 +103,16 @@ verifies(
   "without the Router posts wait and reads go on; when it is back they go out in their order",
   async () => {
     const network = await testNetwork();
-    const [ann, bob] = await network.openAll(["ann", "bob"], { sendWaitMs: 100 });
+    const [ann, bob] = await network.openAll(["ann", "bob"]);
     await ann.send("agent:bob", "before");
     await network.router.stop();
     await until("both see it", () => !ann.agent.link.connected() && !bob.agent.link.connected());
     const outbox = ann.db.get("SELECT max(sequence) AS last FROM outbox");
     const texts = ["one", "two", "three"];
-    for (const text of texts) expect((await ann.send("agent:bob", text)).status).toBe("pending");
-    expect((await bob.send("agent:ann", "and back")).status).toBe("pending");
+    for (const text of texts) {
+      expect((await ann.send("agent:bob", text, { waitMs: 50 })).status).toBe("pending");
+    }
+    expect((await bob.send("agent:ann", "and back", { waitMs: 50 })).status).toBe("pending");
     expect(await ann.history("agent:bob")).toHaveLength(1);
     // Nothing is put into the outbox before a Router has agreed with what this store remembers.
     expect(ann.db.get("SELECT max(sequence) AS last FROM outbox")).toEqual(outbox);
@@ -131,7 +133,7 @@ verifies(
     const names = ["ann", "bob", "cyd", "dan"] as const;
     const to = `group:${names.join()}`;
     const three = "group:ann,bob,dan";
-    const [ann, bob, cyd, dan] = await network.openAll(names, { sendWaitMs: 2_000 });
+    const [ann, bob, cyd, dan] = await network.openAll(names);
     await ann.send(to, "all are here");
     await bob.send(three, "three are here");
     await cyd.send("agent:dan", "and two");

@@ -21,7 +21,7 @@ verifies(
     const network = await testNetwork();
     const names = Array.from({ length: 32 }, (_, i) => `agent-${String(i).padStart(2, "0")}`);
     const agents = [];
-    for (const name of names) agents.push(await network.open(name, { sendWaitMs: 60_000 }));
+    for (const name of names) agents.push(await network.open(name, { sendWaitMs: 120_000 }));
     const to = `group:${names.join(",")}`;
     const [first, second] = agents;
     if (first === undefined || second === undefined) throw new Error("a group without members");

@@ -30,13 +30,14 @@ verifies(
   "a retry joins while the post is pending, and gets its result when it is certified",
   async () => {
     const network = await testNetwork();
-    const [ann, bob] = await network.openAll(["ann", "bob"], { sendWaitMs: 200 });
+    const [ann, bob] = await network.openAll(["ann", "bob"]);
     await bob.close();
-    const pending = await ann.send("agent:bob", "once", key);
+    const shortly = { ...key, waitMs: 200 };
+    const pending = await ann.send("agent:bob", "once", shortly);
     expect(pending.status).toBe("pending");
-    expect(await ann.send("agent:bob", "once", key)).toEqual(pending);
+    expect(await ann.send("agent:bob", "once", shortly)).toEqual(pending);
     await ann.close();
-    const again = await network.open("ann", { sendWaitMs: 10_000 });
+    const again = await network.open("ann");
     const joined = again.send("agent:bob", "once", key);
     const back = await network.open("bob");
     expect(await joined).toEqual({ ...pending, status: "certified" });

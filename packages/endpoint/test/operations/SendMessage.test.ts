@@ -146,11 +146,11 @@ verifies(
   "posts to a sleeping peer are pending, and are certified in their order when it is back",
   async () => {
     const network = await testNetwork();
-    const [ann, bob] = await network.openAll(["ann", "bob"], { sendWaitMs: 300 });
+    const [ann, bob] = await network.openAll(["ann", "bob"]);
     await ann.send("agent:bob", "awake");
     await bob.close();
     const texts = Array.from({ length: 30 }, (_, i) => `pending ${i}`);
-    const sent = await Promise.all(texts.map((text) => ann.send("agent:bob", text)));
+    const sent = await Promise.all(texts.map((text) => ann.send("agent:bob", text, { waitMs: 300 })));
     expect(new Set(sent.map(({ status }) => status))).toEqual(new Set(["pending"]));
     const back = await network.open("bob");
     await back.untilItems(31);
@@ -235,9 +235,9 @@ verifies(
     const network = await testNetwork();
     const names = ["ann", "bob", "cyd", "dan"] as const;
     const to = `group:${names.join()}`;
-    const [ann, , , dan] = await network.openAll(names, { sendWaitMs: 700 });
+    const [ann, , , dan] = await network.openAll(names);
     await dan.close();
-    expect((await ann.send(to, "genesis")).status).toBe("pending");
+    expect((await ann.send(to, "genesis", { waitMs: 700 })).status).toBe("pending");
     const back = await network.open("dan");
     await back.untilItems(1);
     await until("ann knows", () => countOf(ann, "record") === 1);

@@ -30,13 +30,18 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
+export interface SendMore extends Pick<SendInput, "idempotencyKey"> {
+  /** How long this call waits, in place of what the agent was opened with. */
+  readonly waitMs?: number;
+}
+
 export interface NetworkAgent {
   readonly name: AgentName;
   readonly card: AgentCard;
   readonly db: Database.Database;
   readonly agent: ActiveAgent;
   readonly lines: ReadonlyArray<LogLine>;
-  readonly send: (to: string, text: string, more?: Partial<SendInput>) => Promise<SendResult>;
+  readonly send: (to: string, text: string, more?: SendMore) => Promise<SendResult>;
   /** All pages of a read from `afterRecordHash` on. */
   readonly history: (
     address: string,
@@ -57,9 +62,11 @@ export interface NetworkAgentOptions {
   readonly folder: string;
   readonly name: string;
   readonly clock?: () => number;
-  /** How long a send waits for its certification. */
+  /** How long a send waits for its certification; long by default, because tests run on busy machines. */
   readonly sendWaitMs?: number;
 }
+
+const sendWaitMsDefault = 45_000;
 
 export const identityOf = (name: string): Identity => {
   const signer = Ed25519.signerFromSeed(seedOf(`${name} signing`));
@@ -154,17 +161,8 @@ export const openAgent = async (options: NetworkAgentOptions): Promise<NetworkAg
     db,
     agent,
     lines,
-    send: (to, text, more = {}) =>
-      sendMessage(
-        {
-          db,
-          agent,
-          registry,
-          random,
-          ...(options.sendWaitMs === undefined ? {} : { waitMs: options.sendWaitMs }),
-        },
-        { to, text, ...more },
-      ),
+    send: (to, text, { waitMs = options.sendWaitMs ?? sendWaitMsDefault, ...more } = {}) =>
+      sendMessage({ db, agent, registry, random, waitMs }, { to, text, ...more }),
     history: async (address, after) => {
       let page = await readConversation(reading, {
         address,

@@ -1,0 +1,108 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { expect, onTestFinished } from "vitest";
+import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
+import { temporaryFolder } from "@social-harness/testkit/network/TestNetwork";
+import { verifies } from "@social-harness/testkit/Verifies";
+import { type Endpoint, startEndpoint } from "../src/Endpoint.ts";
+import type { Configuration } from "../src/state/Configuration.ts";
+import * as Identity from "../src/state/Identity.ts";
+import * as StateFolder from "../src/state/StateFolder.ts";
+import * as Database from "../src/store/Database.ts";
+import { alter } from "./store/TemporaryStore.ts";
+
+const random = (byteCount: number): Buffer => randomBytes(byteCount);
+const { publicKey } = Ed25519.signerFromSeed(Buffer.alloc(32, 1));
+
+const start = async (
+  stateFolder: StateFolder.StateFolder,
+  more: Partial<Configuration> = {},
+): Promise<Endpoint> => {
+  const endpoint = await startEndpoint({
+    stateFolder,
+    configuration: {
+      registryUrl: "http://127.0.0.1:9" as Configuration["registryUrl"],
+      routerUrl: "ws://127.0.0.1:9" as Configuration["routerUrl"],
+      registryKey: publicKey,
+      routerKey: publicKey,
+      port: 0,
+      mode: "trusted-local",
+      logLevel: "info",
+      ...more,
+    },
+    logger: () => undefined,
+    clock: Date.now,
+    random,
+  });
+  onTestFinished(() => endpoint.close());
+  return endpoint;
+};
+
+const folder = (): StateFolder.StateFolder => {
+  const stateFolder = StateFolder.open(join(temporaryFolder(), "state"));
+  Identity.create(stateFolder, random);
+  return stateFolder;
+};
+
+verifies(
+  ["RUN-21", "RUN-22"],
+  "an endpoint that cannot take its port lets go of everything, and can be started again",
+  async () => {
+    const stateFolder = folder();
+    const other = createServer().listen(0, "127.0.0.1");
+    onTestFinished(() => void other.close());
+    await new Promise((resolve) => other.once("listening", resolve));
+    const { port } = other.address() as AddressInfo;
+    await expect(start(stateFolder, { port })).rejects.toMatchObject({ code: "EADDRINUSE" });
+    expect(existsSync(stateFolder.endpoint)).toBe(false);
+    const endpoint = await start(stateFolder);
+    expect(JSON.parse(readFileSync(stateFolder.endpoint, "utf8"))).toMatchObject({ mcpUrl: endpoint.mcpUrl });
+    await expect(start(stateFolder)).rejects.toThrow(String(process.pid));
+    await endpoint.close();
+    expect(existsSync(stateFolder.endpoint)).toBe(false);
+    await (await start(stateFolder)).close();
+  },
+);
+
+verifies(
+  ["HIS-65", "RUN-54"],
+  "an endpoint refuses a damaged or a newer store in words, writes nothing, and lets go of the folder",
+  async () => {
+    const stateFolder = folder();
+    await (await start(stateFolder)).close();
+    const refusals: ReadonlyArray<readonly [string, string]> = [
+      ["INSERT INTO pending (conversation_id, record_hash) VALUES ('cnv', 'rch')", "refers to none"],
+      [
+        "UPDATE setting SET value = x'39'; INSERT INTO setting (name, value) VALUES ('verified_sequence', x'39')",
+        "less than what was verified",
+      ],
+      ["PRAGMA user_version = 1000", "start the newer program"],
+    ];
+    for (const [sql, sentence] of refusals) {
+      alter(stateFolder.database, (sqlite) => sqlite.exec(sql));
+      const before = readFileSync(stateFolder.database);
+      const refused = start(stateFolder);
+      await expect(refused).rejects.toThrow(sentence);
+      await expect(refused).rejects.toBeInstanceOf(Database.StoreError);
+      expect(readFileSync(stateFolder.database).equals(before)).toBe(true);
+      expect(existsSync(stateFolder.endpoint)).toBe(false);
+      alter(stateFolder.database, (sqlite) => {
+        sqlite.exec(
+          "PRAGMA user_version = 1; DELETE FROM pending; DELETE FROM setting WHERE name = 'verified_sequence'",
+        );
+      });
+    }
+    await (await start(stateFolder)).close();
+  },
+);
+
+verifies("RUN-20", "an endpoint without keys says what to do, and leaves no lock", async () => {
+  const stateFolder = StateFolder.open(join(temporaryFolder(), "state"));
+  await expect(start(stateFolder)).rejects.toThrow('run "social-harness init" or "join" first');
+  Identity.create(stateFolder, random);
+  const endpoint = await start(stateFolder);
+  expect(endpoint.health()).toMatchObject({ registered: false, routerConnected: false, held: null });
+});
