@@ -20,7 +20,7 @@ export const takeProposal = (
   if (laneSequence === null || core.action.authorAgentId !== from) {
     return draft.note("a proposal came outside the lane or from another than its author");
   }
-  if (core.action.height < nextHeight(state)) return;
+  if (core.action.height < nextHeight(state)) return noteLoser(draft, core);
   const recordHash = Record.recordHashOf(core);
   const known = draft.find(recordHash);
   // Repeated: the first place in the lane is the one that counts.
@@ -44,6 +44,17 @@ export const takeProposal = (
   if (known === undefined) draft.addOpen(withKeptEvidence(draft, { ...record, action }), core);
   else draft.replaceOpen({ ...record, action: { ...action, ...known.action }, durability: known.durability });
   lackPredecessor(draft, record, from);
+};
+
+/**
+ * A proposal that comes when its slot is already certified has lost it all the same: an author that is slower than the
+ * others would otherwise lose for ever without anybody seeing it.
+ */
+const noteLoser = (draft: Draft, { action }: Record.RecordCore): void => {
+  const { state, inputs } = draft;
+  const { authorAgentId, postIntent } = action;
+  if (authorAgentId === inputs.self || draft.postUsed(authorAgentId, postIntent.postId)) return;
+  if (!state.yieldTo.includes(authorAgentId)) state.yieldTo = [...state.yieldTo, authorAgentId];
 };
 
 /** The vote inside a proposal: there exactly when the conversation has two members. Null when it is not as it must be. */

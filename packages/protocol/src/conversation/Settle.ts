@@ -117,13 +117,10 @@ export const commitRecord = (draft: Draft, record: Evidence.HistoryRecord): void
   state.proposal = null;
   state.spread = null;
   state.silence = null;
-  yieldTo(
-    draft,
-    mine
-      ? losers.map(({ author }) => author)
-      : state.yieldTo.filter((author) => author !== action.authorAgentId),
-    mine ? inputs.now + Limits.yieldMs : state.yieldUntil,
-  );
+  const owed = mine ? [...state.yieldTo, ...losers.map(({ author }) => author)] : state.yieldTo;
+  state.yieldTo = [...new Set(owed)].filter((author) => author !== action.authorAgentId);
+  if (state.yieldTo.length === 0) state.yieldUntil = null;
+  else if (mine) state.yieldUntil = inputs.now + Limits.yieldMs;
   if (mine) {
     draft.endedIntents.add(postId);
     if (state.everProposed === postId) state.everProposed = null;
@@ -140,10 +137,10 @@ export const commitRecord = (draft: Draft, record: Evidence.HistoryRecord): void
   draft.progressed = true;
 };
 
-/** The authors whose losing proposals were seen go next, each once, for as long as the courtesy lasts. */
-const yieldTo = ({ state }: Draft, authors: ReadonlyArray<AgentId>, until: number | null): void => {
-  state.yieldTo = until === null ? [] : [...new Set(authors)];
-  state.yieldUntil = state.yieldTo.length === 0 ? null : until;
+/** Who was to go next has gone, or had its time. */
+export const endCourtesy = ({ state }: Draft): void => {
+  state.yieldUntil = null;
+  state.yieldTo = [];
 };
 
 /** The evidence of the head, for members who miss it. */
@@ -286,7 +283,7 @@ const propose = (draft: Draft): boolean => {
   if (state.yieldUntil !== null && inputs.now < state.yieldUntil) return false;
   const next = inputs.reads.nextIntent(draft.endedIntents);
   if (next === null) return false;
-  yieldTo(draft, [], null);
+  if (state.yieldUntil !== null) endCourtesy(draft);
   const core = coreOf(draft, next.intent);
   const recordHash = Record.recordHashOf(core);
   const authorSignature = Statement.sign(inputs.signer, {

@@ -130,8 +130,9 @@ export interface State {
   readonly proposal: { readonly recordHash: RecordHash; readonly postId: PostId } | null;
   /** The oldest own intent, once it has been proposed at any height: it can no longer simply expire. */
   readonly everProposed: PostId | null;
-  /** The authors in `yieldTo` go first until then. */
+  /** After an own record the authors in `yieldTo` go first until then. */
   readonly yieldUntil: number | null;
+  /** Authors whose losing proposal was seen, in time or late, and of whom nothing was certified since. */
   readonly yieldTo: ReadonlyArray<AgentId>;
   /** Runs only while this member is connected and has folded the lane. */
   readonly silence: Silence | null;

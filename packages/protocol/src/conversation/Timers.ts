@@ -5,7 +5,7 @@ import * as Limits from "../Limits.ts";
 import { actionVoteOf } from "../history/VerifyRecord.ts";
 import { askAnew, askNext } from "./Behind.ts";
 import type { Draft } from "./Draft.ts";
-import { multicastActionCertificate, multicastNotice, multicastProposal } from "./Settle.ts";
+import { endCourtesy, multicastActionCertificate, multicastNotice, multicastProposal } from "./Settle.ts";
 import { subjectOf } from "./State.ts";
 
 export const tick = (draft: Draft): void => {
@@ -45,11 +45,6 @@ export const mendTimes = (draft: Draft): void => {
   if (behind !== null && behind.askAt !== null && behind.askAt > now + behind.intervalMs) {
     state.behind = { ...behind, askAt: now + behind.intervalMs };
   }
-};
-
-const endCourtesy = ({ state }: Draft): void => {
-  state.yieldUntil = null;
-  state.yieldTo = [];
 };
 
 /** Own proposal and votes once more, to everybody. A staged record's votes travel in its action certificate. */

@@ -164,11 +164,12 @@ describe("everything again", () => {
               world.redeliver(member.index, old);
               const { records, ownVotes, state } = member.disk;
               expect({ records, ownVotes }).toEqual({ records: before.records, ownVotes: before.ownVotes });
-              expect({ ...state, silence: null, spread: null, behind: null }).toEqual({
+              expect({ ...state, silence: null, spread: null, behind: null, yieldTo: [] }).toEqual({
                 ...before.state,
                 silence: null,
                 spread: null,
                 behind: null,
+                yieldTo: [],
               });
             }
           }
