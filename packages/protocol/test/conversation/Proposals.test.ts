@@ -253,6 +253,21 @@ describe("a proposal ahead of its time", () => {
     expect(story.at("A").disk.state.slot.lock).toBeNull();
   });
 
+  verifies(["HIS-82", "HIS-24"], "is forgotten when its own post is certified below it", () => {
+    const story = scenario(3);
+    const postId = postIdOf("twice");
+    const first = proposalOf(story, "B", "twice", { postId });
+    const position = { height: 2, previousRecordHash: Record.recordHashOf(first.recordCore) };
+    const again = proposalOf(story, "B", "twice", { postId, position });
+    for (const name of ["A", "B", "C"]) {
+      hand(story, name, "B", first, 1);
+      hand(story, name, "B", again, 2);
+    }
+    story.run(60_000);
+    expect(story.chains()).toEqual([["B: twice"], ["B: twice"], ["B: twice"]]);
+    for (const { disk } of story.world.all) expect(disk.state.open).toEqual([]);
+  });
+
   verifies(
     "HIS-24",
     "is forgotten when another record is certified in its predecessor's place, or at its height",
