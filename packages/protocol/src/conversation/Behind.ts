@@ -27,15 +27,18 @@ const atEase: Behind = {
   answered: [],
 };
 
-const higher = (before: Behind["target"], now: Behind["target"] | undefined): Behind["target"] =>
-  now !== null && now !== undefined && now.height > (before?.height ?? -1) ? now : before;
+/** What is higher up in the chain; the newer where both are at one height. */
+const higher = <T extends { readonly height: number }>(
+  before: T | null,
+  now: T | null | undefined,
+): T | null => (now !== null && now !== undefined && now.height >= (before?.height ?? 0) ? now : before);
 
 /** Sets the durable flag, or adds to it. The member that showed the evidence is asked first. */
 export const fallBehind = (draft: Draft, lack: Lack, from: AgentId | null): void => {
   const { state, inputs } = draft;
   const before = state.behind;
   const known = before ?? { ...atEase, nextIndex: inputs.members.indexOf(from ?? inputs.self) };
-  const missing = lack.missing ?? known.missing;
+  const missing = higher(known.missing, lack.missing);
   state.behind = {
     ...known,
     target: higher(known.target, lack.target),

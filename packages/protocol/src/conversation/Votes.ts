@@ -11,7 +11,7 @@ import { fallBehind, lackPredecessor } from "./Behind.ts";
 import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
 import { isActionCertified, mapOf } from "./Settle.ts";
-import type { Named, OpenRecord, SignerMap } from "./State.ts";
+import type { Named, OpenRecord, SignerMap, Voted } from "./State.ts";
 import { follows, nextHeight, subjectOf } from "./State.ts";
 
 type VoteKind = "action" | "durability";
@@ -130,24 +130,26 @@ const keepWithoutCore = (
   if (packet.anchorHash !== state.anchor?.anchorHash) {
     return draft.note("an action certificate names an anchor that was not accepted");
   }
+  // Once a certificate is proven, what it named stands: later packets can only add votes to it.
   const before = state.behind?.missing ?? null;
-  const known = before?.recordHash === packet.recordHash ? before : null;
-  const action = withVerified(draft, packet, "action", known?.action ?? {}, packet.signatures);
-  const durability = withVerified(draft, packet, "durability", known?.durability ?? {}, [
-    packet.durabilityVote,
-  ]);
-  if (Object.keys(action).length < actionThresholdOf(inputs.members.n, packet.height)) {
+  const known: Voted =
+    before?.recordHash === packet.recordHash ? before : { ...namedBy(packet), action: {}, durability: {} };
+  const action = withVerified(draft, known, "action", known.action, packet.signatures);
+  const durability = withVerified(draft, known, "durability", known.durability, [packet.durabilityVote]);
+  if (Object.keys(action).length < actionThresholdOf(inputs.members.n, known.height)) {
     return draft.note("an action certificate does not verify");
   }
-  const { recordHash, actionHash, height, previousRecordHash, anchorHash } = packet;
+  const { recordHash, height } = known;
   fallBehind(
     draft,
-    {
-      target: { height, recordHash },
-      missing: { recordHash, actionHash, height, previousRecordHash, anchorHash, action, durability, from },
-    },
+    { target: { height, recordHash }, missing: { from, ...known, action, durability } },
     from,
   );
+};
+
+const namedBy = (packet: ReceivedOf<"action_certificate">["packet"]): Named => {
+  const { recordHash, actionHash, height, previousRecordHash, anchorHash } = packet;
+  return { recordHash, actionHash, height, previousRecordHash, anchorHash };
 };
 
 export const takeNotice = (

@@ -19,6 +19,7 @@ import {
   proposalOf,
   scenario,
   type Scenario,
+  strangeRecordHash,
 } from "./Scenario.ts";
 
 describe("a member that missed posts", () => {
@@ -194,6 +195,23 @@ describe("a member that lacks one core", () => {
       expect(story.chains()).toEqual(Array.from({ length: 4 }, () => ["A: hello", "D: mine"]));
     },
   );
+
+  verifies("HIS-56", "lets no later packet change what a proven certificate named", () => {
+    const story = withoutCore(4);
+    deaf(story, "D", "record_response", "catch_up_page", "certified_notice");
+    story.say("A", "hello");
+    story.run(0);
+    const { missing } = story.at("D").disk.state.behind ?? {};
+    const certificate = story.world.lane
+      .flatMap(({ packets }) => packets)
+      .find(({ kind }) => kind === "action_certificate") as PacketOf<"action_certificate">;
+    hand(story, "D", "B", { ...certificate, height: certificate.height + 7 });
+    hand(story, "D", "B", { ...certificate, previousRecordHash: strangeRecordHash });
+    expect(story.at("D").disk.state.behind?.missing).toEqual(missing);
+    hearing(story);
+    story.run(60_000);
+    expect(story.chain("D")).toEqual(["A: hello"]);
+  });
 
   verifies("HIS-47", "takes no other core for it, and none that it did not ask for", () => {
     const story = withoutCore(4);
