@@ -11,6 +11,7 @@ import * as Inbox from "./ingress/Inbox.ts";
 import { startMcpServer } from "./mcp/McpServer.ts";
 import { createContinuations } from "./operations/Continuations.ts";
 import { withReasons, withReasonsSync } from "./operations/Failing.ts";
+import * as Health from "./operations/Health.ts";
 import { readConversation, searchConversations, type Snapshot } from "./operations/History.ts";
 import { OperationError } from "./operations/OperationError.ts";
 import type { Operations, RegisterInput, RegisterResult } from "./operations/Operations.ts";
@@ -26,7 +27,6 @@ import { StateError } from "./state/StateError.ts";
 import type { StateFolder } from "./state/StateFolder.ts";
 import * as Database from "./store/Database.ts";
 import { check } from "./store/StartUpCheck.ts";
-import { explain, type HeldReason } from "./transport/Standing.ts";
 
 export interface EndpointOptions {
   /** As `StateFolder.open` made it. */
@@ -41,21 +41,9 @@ export interface EndpointOptions {
 /** Of this program, as MCP clients see it. */
 const version = "0.1.0";
 
-/** How the endpoint stands, for its owner; never served to a runtime. */
-export interface Health {
-  readonly registered: boolean;
-  readonly routerConnected: boolean;
-  /** Places in a lane for which the Router signed two orders; the proofs are kept. */
-  readonly routerEquivocations: number;
-  /** Why nothing is signed, or null. */
-  readonly held: { readonly reason: HeldReason; readonly explanation: string } | null;
-  readonly pendingItems: number;
-  readonly outboxEnvelopes: number;
-}
-
 export interface Endpoint {
   readonly mcpUrl: string;
-  readonly health: () => Health;
+  readonly health: () => Health.Health;
   /** Stops intake, ends streams, commits what is queued, closes; under five seconds. */
   readonly close: () => Promise<void>;
 }
@@ -206,8 +194,10 @@ const startLocked = async (
 
   const card = boundCard(db, identity);
   if (card !== null) await activate(card);
+  const health = (): Health.Health => Health.read(db, agent);
   const mcp = await startMcpServer({
     operations,
+    health,
     listen: { host: "127.0.0.1", port: configuration.port },
     ownerToken: () => OwnerToken.read(stateFolder),
     logger,
@@ -233,17 +223,7 @@ const startLocked = async (
 
   return {
     mcpUrl: mcp.url,
-    health: () => {
-      const held = agent?.link.held() ?? null;
-      return {
-        registered: agent !== null,
-        routerConnected: agent?.link.connected() ?? false,
-        routerEquivocations: Number(db.get("SELECT count(*) AS proofs FROM equivocation")?.["proofs"]),
-        held: held === null ? null : { reason: held, explanation: explain(held) },
-        pendingItems: Inbox.unreadCount(db),
-        outboxEnvelopes: Number(db.get("SELECT count(*) AS waiting FROM outbox")?.["waiting"]),
-      };
-    },
+    health,
     close: () => (closing ??= close()),
   };
 };

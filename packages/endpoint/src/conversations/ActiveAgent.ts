@@ -20,6 +20,7 @@ import { createInbound } from "../transport/Inbound.ts";
 import { createOutboxSender, enqueue, forget } from "../transport/Outbox.ts";
 import { createOwnCopies } from "../transport/OwnCopies.ts";
 import { createRouterLink, type RouterLink } from "../transport/RouterLink.ts";
+import { createRouterStanding, type RouterState } from "../transport/RouterStanding.ts";
 import { admitCommitted, type Admitted } from "./Admission.ts";
 import { type Conversation, idsWithIntentsSince } from "./ConversationRows.ts";
 import {
@@ -53,6 +54,8 @@ export interface ActiveAgent {
   readonly turns: Turns.Turns<Work>;
   readonly conversations: Conversations;
   readonly link: RouterLink;
+  /** How the connection to the Router stands. */
+  readonly router: () => RouterState;
   /** Resolves with how a post ended, or null when `waitMs` pass first. */
   readonly waitFor: (postId: PostId, waitMs: number) => Promise<EndedIntent["outcome"] | null>;
   /** Answers everybody who waits, now and from now on, as if their time were over. */
@@ -73,6 +76,7 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
   const { db, card, signer, trust, clock, random, logger } = options;
   const timers = createTimers(clock);
   const ownCopies = createOwnCopies();
+  const standing = createRouterStanding(clock);
   const waiters = new Map<PostId, Set<Waiter>>();
   let closing = false;
   const packing = { card, signer, sealer: createSealer({ random, clock }), random, ownCopies };
@@ -189,10 +193,17 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
     verifier: trust.verifier,
     random,
     logger,
-    onReady: link.onReady,
+    onReady: (ready) => {
+      standing.connected();
+      link.onReady(ready);
+    },
     onDeliver: link.onDeliver,
     onGap: link.onGap,
-    onDisconnected: link.onDisconnected,
+    onDisconnected: (reason, cause) => {
+      const trouble = standing.disconnected(reason, cause);
+      if (trouble !== null) logger("warn", "the Router is not connected", { ...trouble });
+      link.onDisconnected(reason);
+    },
   });
 
   /** Expiry needs no connection: only intents that nobody has seen end by it. */
@@ -224,6 +235,7 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
     turns,
     conversations,
     link,
+    router: standing.state,
     waitFor: (postId, waitMs) =>
       new Promise((resolve) => {
         if (closing) return resolve(null);

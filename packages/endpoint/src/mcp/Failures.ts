@@ -1,5 +1,6 @@
 // From an operation's closed reasons to the wire: one exhaustive table an operation, so a reason without an answer does
-// not compile. The words are fixed; an error's own text stays in the log. Implements MGT-62 to MGT-64.
+// not compile. The words are fixed; an error's own text stays in the log, and
+// of an absent Registry the closed words of Trouble.ts say why. Implements MGT-62 to MGT-64.
 
 import {
   OperationError,
@@ -7,6 +8,7 @@ import {
   type Reason,
   type ReasonOf,
 } from "../operations/OperationError.ts";
+import * as Trouble from "../transport/Trouble.ts";
 import { codes, invalidParams, McpError } from "./McpError.ts";
 
 /** Expected failures are words alone; what the caller wrote wrongly also has the place of it. */
@@ -92,7 +94,12 @@ export const errorOf = (name: OperationName, error: unknown): McpError | null =>
   const reason: Reason = error.reason;
   const failure = (failures[name] as Readonly<Partial<Record<Reason, Failure>>>)[reason];
   if (failure === undefined) return null;
-  if (typeof failure === "string") return new McpError(codes.internalError, failure, { reason });
+  if (typeof failure === "string") {
+    const trouble = reason === "dependency-unavailable" ? Trouble.of(error.cause) : null;
+    return new McpError(codes.internalError, trouble === null ? failure : Trouble.toWords(trouble), {
+      reason,
+    });
+  }
   const issue = { path: failure.at, message: failure.expected };
   return invalidParams([issue], "The message cannot be sent as it is.", reason);
 };

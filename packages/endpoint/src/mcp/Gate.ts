@@ -1,10 +1,13 @@
 // Who may speak at the loopback endpoint, decided from a request's head before a byte of its body is read: this
-// endpoint's own Host and Origin, one path, one method, and no wrong token. Implements MGT-01, MGT-02 and MGT-07.
+// endpoint's own Host and Origin, a known path with its one method, and no wrong token; for how the endpoint stands, the
+// owner's token. Implements MGT-01, MGT-02, MGT-07 and MGT-14.
 
 import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 
 export const path = "/mcp";
+/** Says how the endpoint stands, to its owner alone. */
+export const readyPath = "/readyz";
 
 export interface Refusal {
   readonly status: 401 | 403 | 404 | 405;
@@ -52,8 +55,8 @@ const isToken = (authorization: string, ownerToken: () => string | null): boolea
 };
 
 /**
- * Null lets the request through. The owner's token is good and opens nothing more yet; any other credential is wrong,
- * while none at all is this mode's ordinary caller. `ownerToken` is asked only when there is one to compare; null when
+ * Null lets the request through. The owner's token is good, and opens `readyPath` beside the rest; any other credential
+ * is wrong, while none at all is this mode's ordinary caller. `ownerToken` is asked only when there is one to compare; null when
  * it cannot be read, and then none matches.
  */
 export const check = (
@@ -65,11 +68,15 @@ export const check = (
   if (!target.startsWith("/") || !isOwnHost(request, port) || !isOwnOrigin(request, port)) {
     return refusal(403, "Host and Origin must be this loopback endpoint's own.");
   }
-  if (target !== path) return refusal(404, `The endpoint is at ${path}.`);
+  if (target !== path && target !== readyPath) return refusal(404, `The endpoint is at ${path}.`);
   const authorization = only(request, "authorization");
   if (authorization === undefined || (authorization !== null && !isToken(authorization, ownerToken))) {
     return refusal(401, "The token is not this endpoint's.", { "www-authenticate": "Bearer" });
   }
-  if (request.method !== "POST") return refusal(405, "Only POST is served.", { allow: "POST" });
+  if (target === readyPath && authorization === null) {
+    return refusal(401, "The owner's token is needed.", { "www-authenticate": "Bearer" });
+  }
+  const method = target === path ? "POST" : "GET";
+  if (request.method !== method) return refusal(405, `Only ${method} is served.`, { allow: method });
   return null;
 };

@@ -1,10 +1,12 @@
 // The one loopback MCP endpoint of a daemon: node:http in front, the SDK's stateless handler behind it.
-// Projects `Operations` and owns no state of an agent. Implements MGT-01, MGT-06, MGT-10 and MGT-25.
+// Projects `Operations` and owns no state of an agent. Implements MGT-01, MGT-06, MGT-10, MGT-14 and
+// MGT-25.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { Logger } from "@social-harness/router/Logger";
+import { type Health, isReady } from "../operations/Health.ts";
 import type { Operations } from "../operations/Operations.ts";
 import { causeOf } from "../state/Log.ts";
 import * as Call from "./Call.ts";
@@ -18,6 +20,8 @@ import * as RequestBody from "./RequestBody.ts";
 
 export interface McpServerOptions {
   readonly operations: Operations;
+  /** Served to the owner alone; throws when the store cannot be read. */
+  readonly health: () => Health;
   /** Loopback only; port 0 takes any free one. */
   readonly listen: { readonly host: "127.0.0.1"; readonly port: number };
   /** The owner's token as it is now; may throw when it cannot be read, and then no token is good. */
@@ -52,6 +56,23 @@ const refuse = (
 ): void => {
   outgoing.writeHead(status, { "content-type": "application/json", connection: "close", ...headers });
   outgoing.end(JSON.stringify({ jsonrpc: "2.0", id: null, error }));
+};
+
+/** 200 for an endpoint that does everything that it is for, so that a supervisor need not read the body. */
+const answerHealth = (outgoing: ServerResponse, { health, logger }: McpServerOptions): void => {
+  let standing: Health;
+  try {
+    standing = health();
+  } catch (error) {
+    logger("error", "the standing cannot be read", causeOf(error));
+    const message = "The endpoint's store cannot be read. Its log says why.";
+    return refuse(outgoing, 503, { code: codes.internalError, message });
+  }
+  outgoing.writeHead(isReady(standing) ? 200 : 503, {
+    "content-type": "application/json",
+    "cache-control": "no-store",
+  });
+  outgoing.end(JSON.stringify(standing));
 };
 
 const listening = (server: Server, { host, port }: McpServerOptions["listen"]): Promise<number> => {
@@ -140,6 +161,7 @@ export const startMcpServer = async (options: McpServerOptions): Promise<McpServ
       );
     }
     if (closing) return refuse(outgoing, 503, Envelope.stopping);
+    if (incoming.url === Gate.readyPath) return answerHealth(outgoing, options);
     const body = await RequestBody.read(incoming);
     if (!body.ok) return refuse(outgoing, body.status, { code: body.code, message: body.message });
     return protocol.serve(incoming, outgoing, body.value);

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { afterEach, expect } from "vitest";
 import * as RawHttp from "./RawHttp.ts";
-import { startEndpoint, type TestEndpoint, textItem } from "./TestEndpoint.ts";
+import { healthy, startEndpoint, type TestEndpoint, textItem } from "./TestEndpoint.ts";
 
 const endpoints: Array<TestEndpoint> = [];
 afterEach(async () => {
@@ -234,6 +234,7 @@ verifies("MGT-12", "a port that is taken is an error that names it, and leaves n
   const endpoint = await start();
   const second = startMcpServer({
     operations: endpoint.operations,
+    health: () => healthy,
     listen: { host: "127.0.0.1", port: endpoint.port },
     ownerToken: () => "",
     logger: () => {},
@@ -248,6 +249,7 @@ verifies("MGT-12", "a port that is taken is an error that names it, and leaves n
   for (let i = 0; i < 20; i++) {
     const again = await startMcpServer({
       operations: endpoint.operations,
+      health: () => healthy,
       listen: { host: "127.0.0.1", port },
       ownerToken: () => "",
       logger: () => {},

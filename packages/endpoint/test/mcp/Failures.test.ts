@@ -1,8 +1,15 @@
 import { verifies } from "@social-harness/testkit/Verifies";
 import { afterEach, expect } from "vitest";
+import { RegistryError } from "@social-harness/registry/client/RegistryError";
 import * as Catalog from "../../src/mcp/Catalog.ts";
-import type { OperationName, Reason, ReasonOf } from "../../src/operations/OperationError.ts";
+import {
+  OperationError,
+  type OperationName,
+  type Reason,
+  type ReasonOf,
+} from "../../src/operations/OperationError.ts";
 import type { Operations } from "../../src/operations/Operations.ts";
+import * as Trouble from "../../src/transport/Trouble.ts";
 import * as RawHttp from "./RawHttp.ts";
 import { failing, startEndpoint, type TestEndpoint } from "./TestEndpoint.ts";
 import { errorOf, goodArguments } from "./ToolArguments.ts";
@@ -99,6 +106,37 @@ verifies(
         await endpoint.close();
       }
     }
+  },
+);
+
+verifies(
+  ["MGT-66", "RUN-16"],
+  "an absent Registry's cause crosses in closed words, and nothing else of it",
+  async () => {
+    const wordsFor = async (cause: unknown): Promise<string | undefined> => {
+      const unavailable = new RegistryError("unavailable", "secret words", { cause });
+      const register = () =>
+        Promise.reject(new OperationError("dependency-unavailable", "x", { cause: unavailable }));
+      const endpoint = await start({ registered: false, overrides: { register } });
+      const error = await errorOf(endpoint.port, "register");
+      expect(error?.data).toEqual({ reason: "dependency-unavailable" });
+      return error?.message;
+    };
+    const thrown = (code: string): Error => Object.assign(new Error("secret words"), { code });
+    const selfSigned = await wordsFor(thrown("DEPTH_ZERO_SELF_SIGNED_CERT"));
+    expect(selfSigned).toMatch(
+      /^The Registry's certificate is not trusted \(self-signed certificate\)\. .*NODE_EXTRA_CA_CERTS/,
+    );
+    expect(await wordsFor(thrown("CERT_HAS_EXPIRED"))).toContain("(it has expired)");
+    expect(await wordsFor(thrown("ECONNREFUSED"))).toContain("cannot be reached (connection refused)");
+    for (const other of [thrown("constructor"), new Error("secret words"), undefined]) {
+      expect(await wordsFor(other)).toBe("The Registry did not answer in time. Try again.");
+    }
+    expect(Trouble.fromWords(selfSigned ?? "")).toEqual({
+      kind: "untrusted-certificate",
+      detail: "self-signed certificate",
+    });
+    expect(Trouble.fromWords("The Registry did not answer in time. Try again.")).toBeNull();
   },
 );
 

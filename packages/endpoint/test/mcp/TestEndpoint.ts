@@ -8,11 +8,26 @@ import type { AgentCard } from "@social-harness/protocol/identity/AgentCard";
 import { type DeliveryToken, OperationId, PostId } from "@social-harness/protocol/identity/Identifier";
 import * as Inbox from "../../src/ingress/Inbox.ts";
 import { type McpServer, type McpServerOptions, startMcpServer } from "../../src/mcp/McpServer.ts";
+import type { Health } from "../../src/operations/Health.ts";
 import { OperationError } from "../../src/operations/OperationError.ts";
 import type { Operations, SendInput } from "../../src/operations/Operations.ts";
 import { cardOf, makeStore } from "../ingress/CertifiedPosts.ts";
 
 export const ownerToken = "owner-token-for-tests-owner-token-for-tests";
+
+/** How an endpoint stands that does everything that it is for. */
+export const healthy: Health = {
+  registered: true,
+  routerConnected: true,
+  routerSince: "2026-07-28T00:00:00.000Z",
+  routerTrouble: null,
+  routerEquivocations: 0,
+  held: null,
+  pendingItems: 0,
+  pendingPosts: 0,
+  pendingAddresses: [],
+  outboxEnvelopes: 0,
+};
 
 export const textItem = (text: string): Item => ({
   kind: "multicast",
@@ -64,6 +79,7 @@ export interface TestEndpointOptions {
   readonly port?: number;
   readonly overrides?: Partial<Operations>;
   readonly ownerToken?: McpServerOptions["ownerToken"];
+  readonly health?: McpServerOptions["health"];
 }
 
 export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<TestEndpoint> => {
@@ -119,6 +135,7 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
 
   const server = await startMcpServer({
     operations,
+    health: options.health ?? (() => healthy),
     listen: { host: "127.0.0.1", port: options.port ?? 0 },
     ownerToken: options.ownerToken ?? (() => ownerToken),
     logger: (level, event, fields = {}) => void log.push({ level, event, fields }),

@@ -268,9 +268,13 @@ verifies("HIS-51", "an endpoint says why it signs nothing", async () => {
   expect(endpoint.health()).toEqual({
     registered: true,
     routerConnected: true,
+    routerSince: expect.stringMatching(/Z$/),
+    routerTrouble: null,
     routerEquivocations: 0,
     held: null,
     pendingItems: 0,
+    pendingPosts: 0,
+    pendingAddresses: [],
     outboxEnvelopes: 0,
   });
   await bob.send("agent:whole", "one");

@@ -26,8 +26,8 @@ export interface ClientLimits extends SessionLimits, BackoffLimits {
 
 export interface RouterClientOptions extends SessionOptions {
   readonly random: (byteCount: number) => Uint8Array;
-  /** After every connection or attempt that ended; the next attempt follows by itself. */
-  readonly onDisconnected: (reason: DisconnectReason) => void;
+  /** After every connection or attempt that ended, with what its socket threw; the next attempt follows by itself. */
+  readonly onDisconnected: (reason: DisconnectReason, cause?: Error) => void;
   /** Smaller bounds, for tests. */
   readonly limits?: Partial<ClientLimits>;
 }
@@ -78,12 +78,12 @@ export const createRouterClient = (options: RouterClientOptions): RouterClient =
       outgoing,
       incoming,
       onReady: () => backoff.reset(),
-      onEnd: (reason) => {
+      onEnd: (reason, cause) => {
         session = null;
         if (!running) return;
         options.logger("info", "router disconnected", { reason });
         timer = setTimeout(connect, slowReasons.has(reason) ? backoff.slowest() : backoff.next());
-        options.onDisconnected(reason);
+        options.onDisconnected(reason, cause);
       },
     });
   };

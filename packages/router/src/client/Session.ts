@@ -51,7 +51,8 @@ export interface SessionOwner {
   readonly outgoing: Outgoing;
   readonly incoming: Incoming;
   readonly onReady: () => void;
-  readonly onEnd: (reason: DisconnectReason) => void;
+  /** `cause` is what the socket threw, where it threw something. */
+  readonly onEnd: (reason: DisconnectReason, cause?: Error) => void;
 }
 
 export const openSession = (options: SessionOptions, limits: SessionLimits, owner: SessionOwner): Session => {
@@ -66,6 +67,7 @@ export const openSession = (options: SessionOptions, limits: SessionLimits, owne
   let challenge: Frames.Challenge | null = null;
   let ready = false;
   let reason: DisconnectReason | null = null;
+  let cause: Error | undefined;
   let unwatch = (): void => {};
   const helloTimer = setTimeout(() => fail("unreachable"), limits.helloMs);
 
@@ -139,13 +141,16 @@ export const openSession = (options: SessionOptions, limits: SessionLimits, owne
     incoming.detach();
     outgoing.detach();
     ended.resolve();
-    owner.onEnd(reason ?? (wasReady ? "connection-lost" : "unreachable"));
+    owner.onEnd(reason ?? (wasReady ? "connection-lost" : "unreachable"), cause);
   };
 
   socket.on("message", onMessage);
   socket.on("close", onEnd);
   // A close follows every error; what matters to the endpoint is said there.
-  socket.on("error", (error) => options.logger("info", "router socket error", { message: error.message }));
+  socket.on("error", (error) => {
+    cause ??= error;
+    options.logger("info", "router socket error", { message: error.message });
+  });
 
   return {
     get ready() {

@@ -1,0 +1,60 @@
+// How the endpoint stands, for its owner: what `GET /readyz` answers and `status` shows. Read at the moment of asking, from
+// the store and from the running agent; never served to a runtime. Implements HIS-51 and MGT-14.
+
+import type { ActiveAgent } from "../conversations/ActiveAgent.ts";
+import * as Inbox from "../ingress/Inbox.ts";
+import type { Database } from "../store/Database.ts";
+import type { RouterTrouble } from "../transport/RouterStanding.ts";
+import { explain, type HeldReason } from "../transport/Standing.ts";
+
+export interface Health {
+  readonly registered: boolean;
+  readonly routerConnected: boolean;
+  /** UTC of the last change between connected and not; null before registration. */
+  readonly routerSince: string | null;
+  /** Why the Router is not connected, or null. */
+  readonly routerTrouble: RouterTrouble | null;
+  /** Places in a lane for which the Router signed two orders; the proofs are kept. */
+  readonly routerEquivocations: number;
+  /** Why nothing is signed, or null. */
+  readonly held: { readonly reason: HeldReason; readonly explanation: string } | null;
+  /** Unacknowledged items of the inbox. */
+  readonly pendingItems: number;
+  /** Own posts that are neither certified nor ended. */
+  readonly pendingPosts: number;
+  /** Where they go, at most `addressesMax`, in byte order. */
+  readonly pendingAddresses: ReadonlyArray<string>;
+  readonly outboxEnvelopes: number;
+}
+
+/** As many as a person reads; the count beside them is complete. */
+const addressesMax = 100;
+
+const countOf = (db: Database, sql: string): number => Number(db.get(sql)?.["n"]);
+
+/** `agent` is null before registration. Throws when the store cannot be read. */
+export const read = (db: Database, agent: ActiveAgent | null): Health => {
+  const held = agent?.link.held() ?? null;
+  const router = agent?.router() ?? null;
+  const waiting = db.all(
+    `SELECT address FROM conversation
+     WHERE conversation_id IN (SELECT conversation_id FROM intent WHERE outcome IS NULL) ORDER BY address LIMIT ?`,
+    addressesMax,
+  );
+  return {
+    registered: agent !== null,
+    routerConnected: agent?.link.connected() ?? false,
+    routerSince: router === null ? null : new Date(router.since).toISOString(),
+    routerTrouble: router?.trouble ?? null,
+    routerEquivocations: countOf(db, "SELECT count(*) AS n FROM equivocation"),
+    held: held === null ? null : { reason: held, explanation: explain(held) },
+    pendingItems: Inbox.unreadCount(db),
+    pendingPosts: countOf(db, "SELECT count(*) AS n FROM intent WHERE outcome IS NULL"),
+    pendingAddresses: waiting.map((row) => row["address"] as string),
+    outboxEnvelopes: countOf(db, "SELECT count(*) AS n FROM outbox"),
+  };
+};
+
+/** Whether the endpoint does everything that it is for. */
+export const isReady = ({ registered, routerConnected, held }: Health): boolean =>
+  registered && routerConnected && held === null;

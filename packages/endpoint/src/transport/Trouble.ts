@@ -1,0 +1,85 @@
+// Why a service of the network cannot be reached, told from what its socket threw: closed kinds, words for people, and what
+// helps. A certificate that nobody vouches for is not an outage, and waiting does not cure it. Implements RUN-16.
+
+export type TroubleKind = "untrusted-certificate" | "unfit-certificate" | "unreachable";
+
+export interface Trouble {
+  readonly kind: TroubleKind;
+  /** What is the matter, in a few words: "self-signed certificate". */
+  readonly detail: string;
+}
+
+export type Service = "Registry" | "Router";
+
+const table: Readonly<Record<string, readonly [kind: TroubleKind, detail: string]>> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: ["untrusted-certificate", "self-signed certificate"],
+  SELF_SIGNED_CERT_IN_CHAIN: ["untrusted-certificate", "self-signed certificate in its chain"],
+  UNABLE_TO_GET_ISSUER_CERT: ["untrusted-certificate", "issued by an unknown authority"],
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: ["untrusted-certificate", "issued by an unknown authority"],
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: ["untrusted-certificate", "its issuer is unknown or its chain incomplete"],
+  CERT_UNTRUSTED: ["untrusted-certificate", "its authority is not trusted"],
+  CERT_HAS_EXPIRED: ["unfit-certificate", "it has expired"],
+  CERT_NOT_YET_VALID: ["unfit-certificate", "it is not valid yet"],
+  CERT_REVOKED: ["unfit-certificate", "it was revoked"],
+  HOSTNAME_MISMATCH: ["unfit-certificate", "it is for another name"],
+  ERR_TLS_CERT_ALTNAME_INVALID: ["unfit-certificate", "it is for another name"],
+  EPROTO: ["unreachable", "it does not speak TLS there"],
+  ERR_SSL_WRONG_VERSION_NUMBER: ["unreachable", "it does not speak TLS there"],
+  ECONNREFUSED: ["unreachable", "connection refused"],
+  ECONNRESET: ["unreachable", "connection reset"],
+  ENOTFOUND: ["unreachable", "no such host"],
+  EAI_AGAIN: ["unreachable", "its name cannot be looked up now"],
+  ETIMEDOUT: ["unreachable", "no answer"],
+  EHOSTUNREACH: ["unreachable", "no route to its host"],
+  ENETUNREACH: ["unreachable", "no network"],
+};
+
+/** The first cause with a known code, or null where nothing tells more than that it failed. */
+export const of = (error: unknown): Trouble | null => {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const code = "code" in cause ? String(cause.code) : "";
+    const known = Object.hasOwn(table, code) ? table[code] : undefined;
+    if (known !== undefined) return { kind: known[0], detail: known[1] };
+  }
+  return null;
+};
+
+/** One sentence, without its full stop. */
+export const explain = (service: Service, { kind, detail }: Trouble): string => {
+  switch (kind) {
+    case "untrusted-certificate":
+      return `the ${service}'s certificate is not trusted (${detail})`;
+    case "unfit-certificate":
+      return `the ${service}'s certificate is not good (${detail})`;
+    case "unreachable":
+      return `the ${service} cannot be reached (${detail})`;
+  }
+};
+
+/** What helps, one sentence. */
+export const remedy = ({ kind }: Trouble): string => {
+  switch (kind) {
+    case "untrusted-certificate":
+      return (
+        "Where the network's operator vouches for it, set NODE_EXTRA_CA_CERTS to the PEM file of its authority, or of " +
+        "the certificate itself, for this command and for the daemon, and start both again."
+      );
+    case "unfit-certificate":
+      return "Only the network's operator can help: the network needs another certificate or another address.";
+    case "unreachable":
+      return "Conversations that exist go on; a registration or a first contact needs the network: try again when it is up.";
+  }
+};
+
+const said = (trouble: Trouble): string => `The${explain("Registry", trouble).slice(3)}.`;
+
+/** The words of a tool that failed by the Registry's absence. */
+export const toWords = (trouble: Trouble): string => `${said(trouble)} ${remedy(trouble)}`;
+
+/** What `toWords` was given, or null for any other words: a tool's failure crosses as a reason and words alone. */
+export const fromWords = (words: string): Trouble | null => {
+  for (const [kind, detail] of Object.values(table)) {
+    if (toWords({ kind, detail }) === words) return { kind, detail };
+  }
+  return null;
+};

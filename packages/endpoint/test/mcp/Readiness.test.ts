@@ -1,0 +1,66 @@
+import { verifies } from "@social-harness/testkit/Verifies";
+import { afterAll, beforeAll, expect } from "vitest";
+import type { Health } from "../../src/operations/Health.ts";
+import * as RawHttp from "./RawHttp.ts";
+import { healthy, ownerToken, startEndpoint, type TestEndpoint } from "./TestEndpoint.ts";
+
+let standing: () => Health = () => healthy;
+let endpoint: TestEndpoint;
+beforeAll(async () => {
+  endpoint = await startEndpoint({ health: () => standing() });
+});
+afterAll(() => endpoint.close());
+
+const owner = { authorization: `Bearer ${ownerToken}` };
+const ask = (headers: RawHttp.Post["headers"] = owner, method = "GET") =>
+  RawHttp.send(endpoint.port, { method, path: "/readyz", headers });
+
+verifies(
+  "MGT-14",
+  "the owner reads how the endpoint stands, and the status tells whether it is ready",
+  async () => {
+    const held = { reason: "lost-memory", explanation: "an old copy" } as const;
+    const routerTrouble = { reason: "untrusted-certificate", explanation: "not trusted" } as const;
+    const standings: ReadonlyArray<readonly [Health, number]> = [
+      [healthy, 200],
+      [{ ...healthy, pendingPosts: 3, pendingAddresses: ["agent:bob"] }, 200],
+      [{ ...healthy, registered: false, routerConnected: false, routerSince: null }, 503],
+      [{ ...healthy, routerConnected: false, routerTrouble }, 503],
+      [{ ...healthy, held }, 503],
+    ];
+    for (const [health, status] of standings) {
+      standing = () => health;
+      const answer = await ask();
+      expect([answer.status, answer.body]).toEqual([status, health]);
+      expect(answer.headers["cache-control"]).toBe("no-store");
+    }
+    standing = () => {
+      throw new Error("secret");
+    };
+    const broken = await ask();
+    expect([broken.status, broken.text.includes("secret")]).toEqual([503, false]);
+    expect(endpoint.log.at(-1)).toMatchObject({ level: "error", fields: { message: "secret" } });
+    standing = () => healthy;
+  },
+);
+
+verifies("MGT-14", "nobody else does, and by no other method", async () => {
+  for (const headers of [
+    {},
+    { authorization: "Bearer wrong" },
+    { authorization: `Basic ${ownerToken}` },
+    { authorization: [`Bearer ${ownerToken}`, `Bearer ${ownerToken}`] },
+  ]) {
+    const answer = await ask(headers);
+    expect([answer.status, answer.headers["www-authenticate"]]).toEqual([401, "Bearer"]);
+    expect(answer.text).not.toContain("routerConnected");
+  }
+  expect((await ask({ ...owner, host: `evil.com:${endpoint.port}` })).status).toBe(403);
+  expect((await ask({ ...owner, origin: "http://evil.com" })).status).toBe(403);
+  expect((await ask({ ...owner, "sec-fetch-site": "cross-site" })).status).toBe(403);
+  for (const method of ["POST", "PUT", "DELETE", "OPTIONS"]) {
+    const answer = await ask(owner, method);
+    expect([method, answer.status, answer.headers.allow]).toEqual([method, 405, "GET"]);
+  }
+  expect((await ask({}, "POST")).status).toBe(401);
+});
