@@ -70,7 +70,14 @@ export const sendMessage = Tool.define<SendInput>({
         {
           to: JsonSchema.text("agent:<name>, or group:<name>,<name>,... with at least two other members."),
           text: JsonSchema.text("What to say, at most 262117 bytes in JSON."),
-          collective: JsonSchema.object({ op: JsonSchema.oneOf(["multicast"]) }, ["op"]),
+          collective: {
+            ...JsonSchema.object(
+              { op: JsonSchema.oneOf(["multicast"], "multicast: a post that asks for no answer.") },
+              ["op"],
+            ),
+            description:
+              "How the post is sent. Leave it out: a multicast, the only kind yet, is what it is without.",
+          },
         },
         ["to", "text"],
       ),
