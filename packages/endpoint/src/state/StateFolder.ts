@@ -1,7 +1,7 @@
 // Where an endpoint keeps everything: the names of its files, and a folder that is its owner's alone.
-// Opens no file of its own but to make sure that the databases are private from their first byte. Implements RUN-20.
+// Opens no file of its own but to make sure that the databases are private from their first byte. Implements RUN-20 and RUN-30.
 
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
 import * as PrivateFile from "./PrivateFile.ts";
 import { codeOf, StateError } from "./StateError.ts";
@@ -77,10 +77,20 @@ const makePrivate = (path: string): void => {
   PrivateFile.checkPrivate(path);
 };
 
+/** Keys must not travel with a repository that somebody keeps around the folder. Without the file everything works. */
+export const hideFromGit = (path: string): void => {
+  try {
+    PrivateFile.createOnce(join(path, ".gitignore"), "*\n");
+  } catch (error) {
+    if (!(error instanceof StateError)) throw error;
+  }
+};
+
 /** Makes what is missing, and refuses a folder or database with loose permissions. */
 export const open = (path: string): StateFolder => {
   const folder = at(path);
   makeFolder(folder.path);
+  if (!existsSync(folder.identity)) hideFromGit(folder.path);
   makeFolder(folder.logs);
   makePrivate(folder.lock);
   makePrivate(folder.database);

@@ -54,6 +54,7 @@ verifies("RUN-20", "the folder is 0700 and everything in it 0600, the database's
   expect([modeOf(folder.path), modeOf(folder.logs)]).toEqual(["700", "700"]);
   const files = readdirSync(folder.path).filter((name) => name !== "logs");
   expect(files.toSorted()).toEqual([
+    ".gitignore",
     "endpoint.json",
     "endpoint.sqlite",
     "endpoint.sqlite-shm",
@@ -64,6 +65,16 @@ verifies("RUN-20", "the folder is 0700 and everything in it 0600, the database's
   ]);
   for (const name of files) expect([name, modeOf(join(folder.path, name))]).toEqual([name, "600"]);
   db.close();
+});
+
+verifies("RUN-30", "a new folder ignores itself, and an owner who removes that stays in charge", () => {
+  const folder = StateFolder.open(join(root, "state"));
+  const ignore = join(folder.path, ".gitignore");
+  expect(readFileSync(ignore, "utf8")).toBe("*\n");
+  Identity.create(folder, random);
+  rmSync(ignore);
+  StateFolder.open(folder.path);
+  expect(existsSync(ignore)).toBe(false);
 });
 
 verifies("RUN-20", "loose permissions are refused with the command that repairs them", () => {
