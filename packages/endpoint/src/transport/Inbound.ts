@@ -89,6 +89,16 @@ interface Opened extends Origin {
  */
 const questionsPerEnvelopeMax = 4;
 
+/**
+ * Envelopes that may be waiting when a question is answered. Who asks too much is answered less, and nobody's own posts wait
+ * behind the answers for long; an honest member asks again, and another one.
+ */
+const waitingEnvelopesMax = 32;
+
+/** Envelopes of this agent that the Router has not accepted, those that this turn will add included. */
+const waitingIn = ({ db, state }: Turn): number =>
+  Number(db.get("SELECT count(*) AS waiting FROM outbox")?.["waiting"]) + state.sends.length;
+
 const isQuestion = ({ kind }: Packet.Packet): boolean =>
   kind === "catch_up_request" || kind === "record_request";
 
@@ -218,12 +228,15 @@ export const createInbound = (options: InboundOptions): Inbound => {
     let surplus = 0;
     let foreign = 0;
     for (const packet of opened.packets) {
-      if (isQuestion(packet) && ++questions > questionsPerEnvelopeMax) surplus++;
+      const isTooMuch =
+        isQuestion(packet) &&
+        (++questions > questionsPerEnvelopeMax || waitingIn(turn) >= waitingEnvelopesMax);
+      if (isTooMuch) surplus++;
       else if (!feed(turn, packet, opened)) foreign++;
     }
     const refused = plaintext.packets.length - opened.packets.length;
     noteSome("no known closed shape", refused, sender.agentId);
-    noteSome("more questions than one envelope may ask", surplus, sender.agentId);
+    noteSome("more questions than are answered at once", surplus, sender.agentId);
     noteSome("of a conversation that this agent is not in", foreign, sender.agentId);
   };
 
