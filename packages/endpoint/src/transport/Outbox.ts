@@ -1,12 +1,10 @@
 // Finished envelopes on their way to the Router: packed and sealed inside the turn that causes them, sent in order after
-// its commit, forgotten when the Router accepted them. Sends the same bytes again until then. Implements HIS-14 and OPS-04.
+// its commit, forgotten when the Router accepted them. Sends the same bytes again until then. Implements OPS-04.
 
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
-import type { Packet } from "@social-harness/protocol/conversation/Packet";
 import type * as AgentCard from "@social-harness/protocol/identity/AgentCard";
-import { type AgentId, type ConversationId, MessageId } from "@social-harness/protocol/identity/Identifier";
+import { type ConversationId, MessageId } from "@social-harness/protocol/identity/Identifier";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
-import * as Limits from "@social-harness/protocol/Limits";
 import type { Logger } from "@social-harness/router/Logger";
 import type { RouterClient } from "@social-harness/router/client/RouterClient";
 import type { Sealer } from "@social-harness/router/seal/Sealing";
@@ -18,6 +16,7 @@ import * as Settings from "../store/Settings.ts";
 import * as Cards from "./Cards.ts";
 import * as LaneHeads from "./LaneHeads.ts";
 import { type OwnCopies, packetBytesKeptMax } from "./OwnCopies.ts";
+import { pack } from "./Parcels.ts";
 
 export interface PackingOptions {
   readonly card: AgentCard.AgentCard;
@@ -26,42 +25,6 @@ export interface PackingOptions {
   readonly random: (byteCount: number) => Uint8Array;
   readonly ownCopies: OwnCopies;
 }
-
-interface Parcel {
-  readonly conversationId: ConversationId;
-  readonly to: "lane" | AgentId;
-  readonly packets: Array<Packet>;
-  readonly texts: Array<string>;
-  bytes: number;
-  hasProposal: boolean;
-}
-
-/** Room for the plaintext's own fields beside its packets: a `seen` head is under 400 bytes. */
-const plaintextFrameBytes = 512;
-
-/** Groups packets that go the same way, in their order, while they fit; a packet too large for company goes alone. */
-const pack = (sends: ReadonlyArray<Send>): ReadonlyArray<Parcel> => {
-  const parcels: Array<Parcel> = [];
-  const openParcels = new Map<string, Parcel>();
-  for (const { conversationId, to, packet } of sends) {
-    const text = CanonicalJson.encode(packet as CanonicalJson.Json);
-    const bytes = Buffer.byteLength(text, "utf8") + 1;
-    const way = `${conversationId} ${to}`;
-    const parcel = openParcels.get(way);
-    if (parcel !== undefined && parcel.bytes + bytes <= Limits.packetBytesMax - plaintextFrameBytes) {
-      parcel.packets.push(packet);
-      parcel.texts.push(text);
-      parcel.bytes += bytes;
-      parcel.hasProposal ||= packet.kind === "proposal_packet";
-      continue;
-    }
-    const hasProposal = packet.kind === "proposal_packet";
-    const fresh: Parcel = { conversationId, to, packets: [packet], texts: [text], bytes, hasProposal };
-    openParcels.set(way, fresh);
-    parcels.push(fresh);
-  }
-  return parcels;
-};
 
 /**
  * Turns a turn's sends into outbox rows. Runs inside the turn's transaction, at its end. Remembers what the lane will bring
@@ -128,6 +91,8 @@ export const createOutboxSender = (options: OutboxSenderOptions): OutboxSender =
   const { db, logger } = options;
   let lastSent = 0;
   let inFlight = 0;
+  /** Whether the last look left nothing behind, and how many envelopes had ever been enqueued then. */
+  let emptyAt = -1;
   const accepted: Array<number> = [];
   let named = 0;
 
@@ -148,11 +113,14 @@ export const createOutboxSender = (options: OutboxSenderOptions): OutboxSender =
 
   const pump = (): void => {
     if (inFlight >= inFlightMax || !options.maySend()) return;
+    const enqueued = Settings.integer(db, "enqueued_sends");
+    if (enqueued === emptyAt) return;
     const rows = db.all(
       "SELECT sequence, message_id, envelope FROM outbox WHERE sequence > ? ORDER BY sequence LIMIT ?",
       lastSent,
       inFlightMax - inFlight,
     );
+    emptyAt = inFlight + rows.length < inFlightMax ? enqueued : -1;
     for (const row of rows) {
       send(Number(row["sequence"]), row["message_id"] as MessageId, row["envelope"] as string);
     }
