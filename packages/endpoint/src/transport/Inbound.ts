@@ -281,7 +281,7 @@ export const createInbound = (options: InboundOptions): Inbound => {
       if (continuity === "repeated") return { kind: "taken" };
       const conversationId = ConversationRows.idOfLane(turn.db, lane);
       if (continuity === "after-gap" && conversationId !== null) {
-        conversations.feed(turn, conversationId, { kind: "gap" });
+        conversations.feedEach(turn, [conversationId], { kind: "gap" });
       }
       if (own !== null && own.packets !== null) {
         for (const packet of own.packets) feed(turn, packet, delivery);
