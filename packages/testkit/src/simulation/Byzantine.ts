@@ -262,6 +262,26 @@ export const createByzantine = ({ world, members, random, nuisance }: ByzantineO
     }
   };
 
+  /** Tells a member that waits for a core something else about it. */
+  const confuse = (from: Member, near: Member): void => {
+    const missing = near.disk.state.behind?.missing ?? null;
+    if (missing === null) return distort(from);
+    const { recordHash, actionHash, previousRecordHash, anchorHash } = missing;
+    const height = missing.height + random.below(3);
+    const subject = {
+      conversationId,
+      recordHash,
+      actionHash,
+      height,
+      previousRecordHash: random.chance(0.5) ? previousRecordHash : strangeHash(),
+      anchorHash,
+    };
+    const signatures = certificate("action", subject);
+    const durabilityVote = signed("durability", subject, from);
+    const packet = { kind: "action_certificate" as const, ...subject, signatures, durabilityVote };
+    world.accept(from.id, { to: near.id, packets: [packet] });
+  };
+
   const deeds: ReadonlyArray<(from: Member, near: Member) => void> = [
     ...(nuisance ? [] : [propose, propose, propose]),
     vote,
@@ -275,6 +295,7 @@ export const createByzantine = ({ world, members, random, nuisance }: ByzantineO
     request,
     replay,
     distort,
+    confuse,
   ];
   return { act: () => random.pick(deeds)(random.pick(members), random.pick(honest)) };
 };
