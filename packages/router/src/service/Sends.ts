@@ -10,7 +10,7 @@ import type { Budget } from "./Budget.ts";
 import type { Caller } from "./Greeting.ts";
 import type { Mailbox } from "./Mailbox.ts";
 import type { Metrics } from "./Metrics.ts";
-import type { Copy, RouterStore } from "./RouterStore.ts";
+import type { Copy, RouterStore, SendResult } from "./RouterStore.ts";
 
 /** What the sends of all callers share. */
 export interface SendsContext {
@@ -69,15 +69,30 @@ export const takeSends = (
     }
   };
 
-  const decide = async ({ requestId, envelope, envelopeText }: Frames.Send): Promise<void> => {
+  /** The others come first: they act on what they get, while the sender only learns what became of it. */
+  const announce = (
+    { requestId, envelopeText }: Frames.Send,
+    { lane, sequence, copies, body }: Extract<SendResult, { kind: "accepted" }>,
+  ): void => {
+    const isOwn = (copy: Copy): boolean => copy.agentId === agentId;
+    handOut(
+      copies.filter((copy) => !isOwn(copy)),
+      body,
+      envelopeText.length,
+    );
+    write(Frames.encode({ kind: "accepted", requestId, lane, sequence }));
+    handOut(copies.filter(isOwn), body, envelopeText.length);
+  };
+
+  const decide = async (send: Frames.Send): Promise<void> => {
+    const { requestId, envelope, envelopeText } = send;
     const envelopeDigest = Envelope.digestOfText(envelopeText);
     try {
       const result = await store.accept({ envelope, envelopeText, envelopeDigest });
       context.onCommit(true);
       if (result.kind === "rejected") return reject(requestId, result.reason);
       metrics.accepted();
-      write(Frames.encode({ kind: "accepted", requestId, lane: result.lane, sequence: result.sequence }));
-      handOut(result.copies, result.body, envelopeText.length);
+      announce(send, result);
     } catch (error) {
       if (!(error instanceof LogError)) throw error;
       context.onCommit(false);
