@@ -37,10 +37,12 @@ const turns: ReadonlyArray<Turn> = [
   { who: "peer", verifies: 3, signs: 0, seals: 1 },
 ];
 
-const posts = 200;
+/** Posts follow one another, as they do while two agents talk; between rounds of them the floor is run as often. */
+const rounds = 25;
+const postsInRound = 10;
 /** Until then code is compiled and every write-ahead log has the size that it keeps: a growing file costs each commit more. */
-const warmUpPosts = 160;
-/** By then the own copies are folded and acknowledged everywhere: what is measured next disturbs no post. */
+const warmUpPosts = 500;
+/** By then the own copies are folded and acknowledged everywhere: nothing disturbs what is measured next. */
 const quietMs = 70;
 
 interface Samples {
@@ -79,15 +81,17 @@ const measure = async (lab: Lab.Lab): Promise<Samples> => {
       await postOnce(author, peer, `agent:${bob.name}`, `Is this the way to you? ${i}`);
       meter.run(turns);
     }
-    for (let i = 0; i < posts; i++) {
-      const tookMs = await postOnce(author, peer, `agent:${bob.name}`, `Shall we meet on day ${i}, at ten?`);
+    for (let round = 0; round < rounds; round++) {
+      for (let i = 0; i < postsInRound; i++) {
+        samples.post.push(await postOnce(author, peer, `agent:${bob.name}`, `Could we meet on day ${i}?`));
+      }
       await sleep(quietMs);
-      const floorMs = meter.run(turns);
-      const called = performance.now();
-      await peer.status();
-      samples.post.push(tookMs);
-      samples.floor.push(floorMs);
-      samples.call.push(performance.now() - called);
+      for (let i = 0; i < postsInRound; i++) {
+        samples.floor.push(meter.run(turns));
+        const called = performance.now();
+        await peer.status();
+        samples.call.push(performance.now() - called);
+      }
     }
   } finally {
     meter.close();
