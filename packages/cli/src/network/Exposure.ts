@@ -59,6 +59,12 @@ export const parse = ({ listen, tlsCert, tlsKey, publicUrl }: ExposureOptions): 
   if (publicUrl !== undefined && !isRegistryUrl(publicUrl)) {
     throw misused(`"${publicUrl}" is no public URL`, "Write https://HOST or https://HOST:PORT.");
   }
+  if (tlsCert !== undefined && publicUrl?.startsWith("http:") === true) {
+    throw misused(
+      `members cannot reach a network that speaks TLS under ${publicUrl}`,
+      "Write the --public-url with https, or leave --tls-cert and --tls-key out.",
+    );
+  }
   if (tlsCert === undefined && !isLoopback(host)) {
     throw misused(
       `without TLS a network listens on loopback only, and ${host} is not loopback`,

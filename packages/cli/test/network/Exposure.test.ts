@@ -46,6 +46,10 @@ describe("a network's exposure", () => {
     const exposure = Exposure.parse({ ...options, publicUrl: "https://net.example:7400" });
     expect(exposure).toMatchObject({ behindProxy: false, tls: { cert: "PEM", key: "PEM" } });
     expect(Exposure.routerUrlOf(exposure, "wss://0.0.0.0:7401")).toBe("wss://net.example:7401");
+    expect(refusal({ ...options, listen: "127.0.0.1:1", publicUrl: "http://127.0.0.1:1" })).toMatchObject({
+      exitCode: 2,
+      next: expect.stringContaining("https"),
+    });
     expect(refusal(options).message).toContain("members cannot reach 0.0.0.0");
     expect(refusal({ listen: "127.0.0.1:1", tlsCert: pem }).message).toContain("belong together");
     expect(
