@@ -36,12 +36,18 @@ export const verifyFile = async (
     return reader.finish();
   } catch (error) {
     if (!(error instanceof Export.ExportError)) throw error;
+    if (error.reason === "registry-key") {
+      throw failed(
+        "other-network",
+        `this file belongs to another network than the trusted key: ${error.message}`,
+        "Verify it with --registry-key and the key of its own network, from a source you trust; never take it from the file itself.",
+        error,
+      );
+    }
     throw failed(
       "export-invalid",
       `this is no intact export: ${error.message}`,
-      error.reason === "registry-key"
-        ? "Verify it against the key of its own network, if you trust that one."
-        : "Nothing in the file can be relied on: ask the exporter, or another member, for a new export.",
+      "Nothing in the file can be relied on: ask the exporter, or another member, for a new export.",
       error,
     );
   } finally {

@@ -89,7 +89,12 @@ describe("verify", () => {
     const other = ada.signer.publicKey;
     const ended = await runHere(["verify", write(text), "--registry-key", other, "--json"]);
     expect(ended.code).toBe(1);
-    expect(failureOf(ended).message).toContain("line 1: the export names another Registry key");
+    expect(failureOf(ended)).toMatchObject({
+      reason: "other-network",
+      message: expect.stringMatching(
+        /^this file belongs to another network .*: line 1: the export names another/,
+      ),
+    });
   });
 
   verifies("RUN-42", "fails on a file that is not there", async () => {
