@@ -16,7 +16,8 @@ export interface Description {
   readonly examples: ReadonlyArray<readonly [command: string, effect: string]>;
 }
 
-const exampleLines = (examples: Description["examples"]): string => {
+/** For under a command's --help. */
+export const exampleLines = (examples: Description["examples"]): string => {
   const width = Math.max(...examples.map(([command]) => command.length));
   const lines = examples.map(
     ([command, effect]) => `  $ social-harness ${command.padEnd(width)}  # ${effect}`,
@@ -32,11 +33,17 @@ export const define = (parent: Command, { name, summary, examples }: Description
     .option("--json", "print one JSON object as the last line of stdout")
     .addHelpText("after", exampleLines(examples));
 
+/** An option's value that may not be empty: an unset variable of a script must not mean the current folder. */
+export const folderPath = (text: string): string => {
+  if (text !== "") return text;
+  throw new InvalidArgumentError("Expected the path of a folder.");
+};
+
 /** The options of every command that works on one endpoint (`Profile.StateOptions`). */
 export const withState = (command: Command): Command =>
   command
     .option("--profile <name>", 'the endpoint\'s profile (default: "default")')
-    .option("--state <dir>", "its state folder, instead of the profile's");
+    .option("--state <dir>", "its state folder, instead of the profile's", folderPath);
 
 /** The action gets its context first, then the command's arguments in order. */
 export const act = <Options, Arguments extends ReadonlyArray<unknown>>(

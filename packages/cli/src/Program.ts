@@ -3,9 +3,17 @@
 
 import process from "node:process";
 import { Command, CommanderError } from "commander";
+import { exampleLines } from "./Command.ts";
 import { misused, ofUnknown } from "./Failure.ts";
 import { version } from "./Version.ts";
 import { printFailure } from "./Output.ts";
+
+const examples = exampleLines([
+  ["demo", "watch four agents talk, in a temporary folder"],
+  ["join shn1_... --name ada-agent", "become an agent of the network that sent you this invite"],
+  ["daemon", "run its endpoint"],
+  ['send agent:bob-agent "Hello"', "and talk"],
+]);
 
 const exitCodes = `
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 daemon or network out of reach.
@@ -44,7 +52,7 @@ const build = async (words: ReadonlyArray<string>, json: boolean): Promise<Comma
     .version(version)
     .exitOverride()
     .showHelpAfterError("Try --help.")
-    .addHelpText("after", exitCodes);
+    .addHelpText("after", `${examples}\n${exitCodes}`);
   // With --json the failure is printed as JSON by `run`, and nothing else.
   if (json) program.configureOutput({ outputError: () => {}, writeErr: () => {} });
   for (const define of await load(words)) define(program);

@@ -26,6 +26,7 @@ export const networkInviteCreate = (parent: Command): void => {
       examples: [
         ["network invite create --data ./net", "admits one agent"],
         ["network invite create --data ./net --uses 30", "admits a whole class"],
+        ["network invite create --data ./net --json", '{"invite"}; its id is the last one that `list` shows'],
       ],
     }),
   ).option("--uses <n>", "how many agents it admits", wholeNumber(1, Limits.inviteUsesMax), 1);
@@ -48,7 +49,12 @@ export const networkInviteList = (parent: Command): void => {
     define(parent, {
       name: "list",
       summary: "list invites, without their credentials",
-      examples: [["network invite list --data ./net", "in order of creation"]],
+      examples: [
+        [
+          "network invite list --data ./net",
+          "in order of creation, the newest last; with --json, each with its createdAt",
+        ],
+      ],
     }),
   );
   act<DataOptions, []>(command, ({ output, options }) =>

@@ -18,6 +18,7 @@ export const networkShow = (parent: Command): void => {
   act<DataOptions, []>(command, async ({ output, options }) => {
     const { folder, keys } = NetworkFolder.open(options.data);
     const announcement = NetworkFolder.announcement(NetworkFolder.description(folder, keys));
-    output.result(announcement, announcementLines(output, announcement));
+    const admits = `admits nobody by itself, unless admission is open; see: social-harness network invite create --data ${options.data}`;
+    output.result(announcement, announcementLines(output, announcement, admits));
   });
 };

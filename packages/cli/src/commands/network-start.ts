@@ -61,11 +61,11 @@ export const networkStart = (parent: Command): void => {
     try {
       NetworkFolder.writeReached(folder, { registryUrl: network.registryUrl, routerUrl: network.routerUrl });
       const announcement = NetworkFolder.announcement(NetworkFolder.describe(network, keys));
-      const next =
+      const admits =
         admission === "open"
-          ? "Anybody may join with this invite."
-          : `To let somebody in: social-harness network invite create --data ${options.data}`;
-      output.result(announcement, `${announcementLines(output, announcement)}\n${next}\nStop with Ctrl-C.`);
+          ? "anybody may join with it"
+          : `admits nobody by itself; see: social-harness network invite create --data ${options.data}`;
+      output.result(announcement, `${announcementLines(output, announcement, admits)}\nStop with Ctrl-C.`);
       isServing();
       await stopped;
     } finally {

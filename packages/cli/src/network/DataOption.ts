@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import type { Command } from "commander";
+import { folderPath } from "../Command.ts";
 
 export interface DataOptions {
   readonly data: string;
@@ -14,4 +15,4 @@ const defaultFolder = (): string =>
   join(process.env["XDG_STATE_HOME"] || join(homedir(), ".local", "state"), "social-harness-network");
 
 export const withData = (command: Command): Command =>
-  command.option("--data <dir>", "the network's folder", defaultFolder());
+  command.option("--data <dir>", "the network's folder", folderPath, defaultFolder());

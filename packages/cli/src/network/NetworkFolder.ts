@@ -1,7 +1,7 @@
 // The folder of one network: its keys, the logs of its two services, and where they were reached last. Everything in it is
 // its operator's alone. Knows no service.
 
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import process from "node:process";
@@ -88,6 +88,7 @@ export const openOrCreate = (path: string): { folder: NetworkFolder; keys: Netwo
     );
   }
   const folder = at(path);
+  if (!existsSync(keysOf(folder))) StateFolder.hideFromGit(path);
   return { folder, keys: explained(() => NetworkKeys.loadOrCreate(keysOf(folder), random)) };
 };
 

@@ -5,11 +5,17 @@ import type { Output } from "../Output.ts";
 import type { announcement } from "../network/NetworkFolder.ts";
 import { localDate } from "./Cards.ts";
 
-export const announcementLines = ({ style }: Output, network: ReturnType<typeof announcement>): string =>
+/** `admits` says whom the invite lets in: it looks like one that does, and mostly lets in nobody. */
+export const announcementLines = (
+  { style }: Output,
+  network: ReturnType<typeof announcement>,
+  admits: string,
+): string =>
   [
     `Registry  ${network.registryUrl}  ${style("dim", `key ${network.registryKey}`)}`,
     `Router    ${network.routerUrl}  ${style("dim", `key ${network.routerKey}`)}`,
-    `Invite    ${network.invite}`,
+    `Network   ${network.invite}`,
+    `          ${style("yellow", admits)}`,
   ].join("\n");
 
 export const inviteLine = ({ style }: Output, invite: InviteSummary): string => {

@@ -66,6 +66,21 @@ describe("network", () => {
     for (const bytes of onDisk) expect(bytes.includes(admission as string)).toBe(false);
   });
 
+  verifies("RUN-08", "says of the network's own invite that it lets nobody in", async () => {
+    const data = join(temporaryFolder(), "net");
+    const network = await start(data);
+    const shown = await runHere(["network", "show", "--data", data]);
+    expect(shown.stdout).toContain(`Network   ${String(network.ready["invite"])}\n`);
+    expect(shown.stdout).toMatch(/admits nobody by itself.*network invite create/);
+    expect(shown.stdout).not.toContain("Invite");
+  });
+
+  verifies("RUN-30", "a new folder ignores itself", async () => {
+    const data = join(temporaryFolder(), "net");
+    await start(data);
+    expect(readFileSync(join(data, ".gitignore"), "utf8")).toBe("*\n");
+  });
+
   verifies("RUN-09", "an invite is revoked while the network runs, once and for good", async () => {
     const data = temporaryFolder();
     await start(data);
