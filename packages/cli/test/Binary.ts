@@ -22,7 +22,7 @@ export interface Ended {
 
 export interface RunOptions {
   readonly env?: NodeJS.ProcessEnv;
-  readonly input?: string;
+  readonly input?: string | Uint8Array;
   readonly nodeOptions?: ReadonlyArray<string>;
   readonly entry?: string;
 }

@@ -1,6 +1,6 @@
 // The command line as a whole: help, wrong usage, exit codes, and a Node that is too old.
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
@@ -64,6 +64,9 @@ describe("the command line", () => {
         ["agents", "--name", "ada-agent", "--prefix", "a", "--state", state],
         ["verify", "nowhere.jsonl", "--state", state],
         ["verify", "nowhere.jsonl", "--registry-key", "short"],
+        ["status", "--state", ""],
+        ["network", "start", "--data", ""],
+        ["status", "--profile", "../x"],
       ];
       for (const words of wrong) {
         const ended = await runHere([...words, "--json"]);
@@ -80,13 +83,14 @@ describe("the command line", () => {
 
   verifies("RUN-03", "a daemon that is not there exits with 3 and names the next step", async () => {
     const state = temporaryFolder();
+    expect((await runHere(["init", "--state", state])).code).toBe(0);
     const words = [
       ["status"],
       ["agents"],
       ["send", "agent:bob-agent", "hello"],
       ["inbox"],
       ["inbox", "--follow"],
-      ["ack", "dlv_x"],
+      ["ack", `dlv_${"A".repeat(43)}`],
       ["history"],
       ["export", "agent:bob-agent"],
     ];
@@ -104,6 +108,66 @@ describe("the command line", () => {
     );
   });
 
+  verifies("RUN-18", "what is mistyped is wrong usage, whether or not a daemon runs", async () => {
+    const state = join(temporaryFolder(), "none");
+    const wrong: ReadonlyArray<readonly [ReadonlyArray<string>, RegExp]> = [
+      [["send", "bob-agent", "x"], /write agent:bob-agent/],
+      [["send", "bob@example.org", "x"], /Write agent:<name>/],
+      [["send", "agent:Bob", "x"], /3 to 32 of a-z/],
+      [["send", "agent:", "x"], /3 to 32 of a-z/],
+      [["send", "group:bob-agent,,cyd-agent", "x"], /3 to 32 of a-z/],
+      [["send", "agent:bob-agent", ""], /pipe it in/],
+      [["send", "agent:bob-agent", "x", "--key", ""], /1 to 128 bytes/],
+      [["send", "agent:bob-agent", "x", "--key", "é".repeat(65)], /1 to 128 bytes/],
+      [["history", "bob-agent"], /write agent:bob-agent/],
+      [["history", "group:cyd-agent,bob-agent,ada-agent"], /write group:ada-agent,bob-agent,cyd-agent\./],
+      [["history", "group:bob-agent,cyd-agent"], /yourself included/],
+      [["history", "agent:bob-agent", "--after", "rch_x"], /43 characters/],
+      [["history", "--after", `rch_${"A".repeat(43)}`], /address/],
+      [["export", "agent:B"], /3 to 32 of a-z/],
+      [["ack", `dlv_${"A".repeat(43)}`, "dlv_short"], /43 characters/],
+      [["inbox", "--cursor", "x"], /first page/],
+      [["inbox", "--follow", "--cursor", "x"], /one of them/],
+      [["agents", "--name", "Ada"], /3 to 32 of a-z/],
+      [["agents", "--id", "agt_x"], /--name/],
+      [["agents", "--prefix", "A"], /a-z/],
+      [["agents", "--after", "A"], /3 to 32 of a-z/],
+    ];
+    for (const [words, next] of wrong) {
+      const ended = await runHere([...words, "--state", state, "--json"]);
+      expect([words, ended.code, failureOf(ended)]).toEqual([
+        words,
+        2,
+        { reason: "usage", message: expect.any(String), next: expect.stringMatching(next) },
+      ]);
+    }
+  });
+
+  verifies("RUN-30", "what needs keys says to join first, and makes nothing", async () => {
+    const state = join(temporaryFolder(), "none");
+    for (const [command, code] of [
+      ["daemon", 1],
+      ["status", 3],
+      ["inbox", 3],
+    ] as const) {
+      const ended = await runHere([command, "--state", state, "--json"]);
+      expect([command, ended.code]).toEqual([command, code]);
+      expect(failureOf(ended)).toMatchObject({
+        message: expect.stringContaining("no keys yet"),
+        next: `Join a network first: \`social-harness join <invite> --name <agent> --state ${state}\`.`,
+      });
+      expect(existsSync(state)).toBe(false);
+    }
+  });
+
+  test("the groups of commands and the top show an example too", async () => {
+    for (const words of [[], ["network"], ["network", "invite"]]) {
+      const { code, stdout } = await runHere([...words, "--help"]);
+      expect([words, code]).toEqual([words, 0]);
+      expect(stdout).toContain(["  $ social-harness", ...words].join(" "));
+    }
+  });
+
   test("the environment chooses the folder where no flag does", async () => {
     const state = temporaryFolder();
     const named = await run(["status", "--json"], { env: { SOCIAL_HARNESS_STATE: state } });
@@ -112,8 +176,6 @@ describe("the command line", () => {
       env: { XDG_STATE_HOME: state, SOCIAL_HARNESS_STATE: "/elsewhere" },
     });
     expect(failureOf(profile).message).toContain(join(state, "social-harness", "work"));
-    const bad = await runHere(["status", "--profile", "../x", "--json"]);
-    expect([bad.code, failureOf(bad).reason]).toEqual([1, "state-malformed"]);
   });
 
   verifies("RUN-14", "a Node older than 24 is told so in one line", async () => {

@@ -1,6 +1,7 @@
 // `agents`: who is registered in the network, one by name or id, or a page in name order.
 
 import type { Command } from "commander";
+import * as Arguments from "../Arguments.ts";
 import { act, define, withState } from "../Command.ts";
 import type { StateOptions } from "../daemon/Profile.ts";
 import { withDaemon } from "../daemon/Running.ts";
@@ -19,11 +20,11 @@ const inputOf = ({ name, id, prefix, after }: Options): Readonly<Record<string, 
   if (exact > 1 || (exact === 1 && (prefix !== undefined || after !== undefined))) {
     throw misused("--name, --id and a page (--prefix, --after) exclude each other", "Use one of them.");
   }
-  if (name !== undefined) return { agentName: name };
-  if (id !== undefined) return { agentId: id };
+  if (name !== undefined) return { agentName: Arguments.agentName(name) };
+  if (id !== undefined) return { agentId: Arguments.agentId(id) };
   return {
-    ...(prefix === undefined ? {} : { prefix }),
-    ...(after === undefined ? {} : { afterAgentName: after }),
+    ...(prefix === undefined ? {} : { prefix: Arguments.namePrefix(prefix) }),
+    ...(after === undefined ? {} : { afterAgentName: Arguments.agentName(after) }),
   };
 };
 

@@ -7,7 +7,7 @@ import * as Identity from "@social-harness/endpoint/state/Identity";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { act, define, withState } from "../Command.ts";
 import * as Daemon from "../daemon/Daemon.ts";
-import { flagsOf, pathOf, type StateOptions } from "../daemon/Profile.ts";
+import { joinFirst, pathOf, type StateOptions } from "../daemon/Profile.ts";
 import { failed } from "../Failure.ts";
 import { isServing, releaseParent, untilStopped } from "../Waiting.ts";
 
@@ -44,17 +44,18 @@ export const daemon = (parent: Command): void => {
     command.option(`${Configuration.flagOf(field)} ${value}`, meaning);
   act<Options, []>(command, async ({ output, options }) => {
     const stopped = untilStopped();
-    const folder = StateFolder.open(pathOf(options));
-    if (Identity.load(folder) === null) {
-      throw failed(
-        "no-keys",
-        `${folder.path} has no keys yet`,
-        `Join a network first: \`social-harness join <invite> --name <agent>${flagsOf(options)}\`.`,
-      );
+    // Looked at before it is opened: opening makes what is missing, and a mistyped path should leave nothing behind.
+    const { path } = StateFolder.at(pathOf(options));
+    if (Identity.load(StateFolder.at(path)) === null) {
+      throw failed("no-keys", `${path} has no keys yet`, joinFirst(options));
     }
+    const folder = StateFolder.open(path);
     const flags = Object.fromEntries(fields.map(([field]) => [field, options[field]]));
     const configuration = Configuration.load(folder, { flags, environment: process.env });
-    const running = await output.during("Checking the stored record", Daemon.start(folder, configuration));
+    const running = await output.during(
+      "Checking the stored record",
+      Daemon.start(folder, configuration, output.remark),
+    );
     try {
       output.result(
         { pid: process.pid, mcpUrl: running.mcpUrl },

@@ -3,6 +3,7 @@
 import process from "node:process";
 import type { Command } from "commander";
 import { count } from "../Output.ts";
+import * as Arguments from "../Arguments.ts";
 import { act, define, withState } from "../Command.ts";
 import { exportOf, writeWhole } from "../daemon/Exporting.ts";
 import { pathOf, type StateOptions } from "../daemon/Profile.ts";
@@ -24,9 +25,13 @@ export const exportConversation = (parent: Command): void => {
     }),
   )
     .argument("<address>", "as `history` lists it")
-    .option("-o, --output <file>", "where to; stdout when absent");
-  act<Options, [string]>(command, ({ output, options }, address) =>
-    withDaemon(options, async ({ client }) => {
+    .option(
+      "-o, --output <file>",
+      "where to; stdout when absent, also with --json: the export's own lines, of which the last is its end line",
+    );
+  act<Options, [string]>(command, async ({ output, options }, written) => {
+    const address = Arguments.conversation(written);
+    await withDaemon(options, async ({ client }) => {
       const { lines, records } = await output.during(
         "Reading the record",
         exportOf(client, pathOf(options), address),
@@ -43,6 +48,6 @@ export const exportConversation = (parent: Command): void => {
         `${count(records.length, "record")} of ${address} in ${options.output}`,
       );
       output.remark(`check it anywhere with: social-harness verify ${options.output} --registry-key <key>`);
-    }),
-  );
+    });
+  });
 };

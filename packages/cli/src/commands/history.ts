@@ -4,11 +4,13 @@ import type { Command } from "commander";
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import { isGenesis } from "@social-harness/protocol/history/Record";
+import * as Arguments from "../Arguments.ts";
 import { act, define, withState, type Context } from "../Command.ts";
 import type { DaemonClient } from "../daemon/DaemonClient.ts";
 import { readConversation, searchConversations } from "../daemon/History.ts";
 import type { StateOptions } from "../daemon/Profile.ts";
 import { withDaemon } from "../daemon/Running.ts";
+import { misused } from "../Failure.ts";
 import { count } from "../Output.ts";
 import { contentLines } from "../text/Items.ts";
 
@@ -67,9 +69,15 @@ export const history = (parent: Command): void => {
   )
     .argument("[address]", "agent:<name> or the complete group:<name>,<name>,...")
     .option("--after <record hash>", "only what follows this record");
-  act<Options, [string | undefined]>(command, (context, address) =>
-    withDaemon(context.options, ({ client }) =>
-      address === undefined ? list(context, client) : show(context, client, address),
-    ),
-  );
+  act<Options, [string | undefined]>(command, async (context, written) => {
+    const address = written === undefined ? null : Arguments.conversation(written);
+    const after = context.options.after;
+    if (after !== undefined) Arguments.recordHash(after);
+    if (after !== undefined && address === null) {
+      throw misused("--after needs a conversation", "Give the address that the record belongs to.");
+    }
+    await withDaemon(context.options, ({ client }) =>
+      address === null ? list(context, client) : show(context, client, address),
+    );
+  });
 };

@@ -3,12 +3,14 @@
 
 import type { Command } from "commander";
 import { setTimeout as sleep } from "node:timers/promises";
+import * as Arguments from "../Arguments.ts";
 import { act, define, withState, type Context } from "../Command.ts";
 import type { DaemonClient } from "../daemon/DaemonClient.ts";
 import type { StateOptions } from "../daemon/Profile.ts";
 import { withDaemon } from "../daemon/Running.ts";
 import { Failure, misused } from "../Failure.ts";
 import { itemLines, type Delivery } from "../text/Items.ts";
+import { untilStopped } from "../Waiting.ts";
 
 interface Options extends StateOptions {
   readonly cursor?: string;
@@ -30,6 +32,7 @@ const readPages = async function* (client: DaemonClient): AsyncGenerator<Deliver
 };
 
 const list = async ({ output, options }: Context<Options>): Promise<void> => {
+  if (options.cursor !== undefined) Arguments.inboxCursor(options.cursor);
   await withDaemon(options, async ({ client }) => {
     const page = await output.during(
       "Reading the inbox",
@@ -43,8 +46,7 @@ const list = async ({ output, options }: Context<Options>): Promise<void> => {
 
 const isAway = (error: unknown): boolean => error instanceof Failure && error.exitCode === 3;
 
-const follow = async ({ output, options }: Context<Options>): Promise<void> => {
-  if (options.cursor !== undefined) throw misused("--follow takes no --cursor", "Leave one of them out.");
+const followUntil = async ({ output, options }: Context<Options>, signal: AbortSignal): Promise<void> => {
   let shown = new Set<string>();
   let lastSeen: number | null = null;
   for (;;) {
@@ -62,13 +64,26 @@ const follow = async ({ output, options }: Context<Options>): Promise<void> => {
           // What was acknowledged does not come back, so what is no longer waiting need not be remembered.
           shown = waiting;
           lastSeen = performance.now();
-          await sleep(Math.max(pauseMsMin, 4 * (lastSeen - started)));
+          await sleep(Math.max(pauseMsMin, 4 * (lastSeen - started)), undefined, { signal });
         }
       });
     } catch (error) {
       if (!isAway(error) || lastSeen === null || performance.now() - lastSeen > awayMsMax) throw error;
-      await sleep(pauseMsMin);
+      await sleep(pauseMsMin, undefined, { signal });
     }
+  }
+};
+
+/** Told to stop, it has done what it was asked to: that is no failure. */
+const follow = async (context: Context<Options>): Promise<void> => {
+  if (context.options.cursor !== undefined)
+    throw misused("--follow takes no --cursor", "Leave one of them out.");
+  const stopping = new AbortController();
+  void untilStopped().then(() => stopping.abort());
+  try {
+    await followUntil(context, stopping.signal);
+  } catch (error) {
+    if (!stopping.signal.aborted) throw error;
   }
 };
 
@@ -85,6 +100,6 @@ export const inbox = (parent: Command): void => {
     }),
   )
     .option("--cursor <cursor>", "the next page, as the last one named it")
-    .option("--follow", "go on until interrupted");
+    .option("--follow", "go on until interrupted; Ctrl-C ends it with exit code 0");
   act<Options, []>(command, (context) => (context.options.follow === true ? follow(context) : list(context)));
 };

@@ -6,7 +6,7 @@ import * as OwnerToken from "@social-harness/endpoint/state/OwnerToken";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { act, define, withState } from "../Command.ts";
 import { pin, readInvite } from "../daemon/Joining.ts";
-import { flagsOf, pathOf, random, type StateOptions } from "../daemon/Profile.ts";
+import { flagsOf, otherOf, pathOf, random, type StateOptions } from "../daemon/Profile.ts";
 
 export const init = (parent: Command): void => {
   const command = withState(
@@ -25,7 +25,7 @@ export const init = (parent: Command): void => {
     const existing = Identity.load(folder);
     const identity = existing ?? Identity.create(folder, random);
     OwnerToken.ensure(folder, random);
-    if (invite !== null) pin(folder, invite, { withAdmission: true });
+    if (invite !== null) pin(folder, invite, { withAdmission: true, other: otherOf(options) });
     const { signingKey, sealingKey } = identity;
     const next =
       invite === null

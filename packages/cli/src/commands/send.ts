@@ -1,25 +1,41 @@
 // `send`: one post to an agent or a group, from the arguments or from stdin.
 
 import process from "node:process";
-import { text as readStream } from "node:stream/consumers";
+import { buffer } from "node:stream/consumers";
 import type { Command } from "commander";
-import * as AgentName from "@social-harness/protocol/identity/AgentName";
+import * as Arguments from "../Arguments.ts";
 import { act, define, withState } from "../Command.ts";
 import type { StateOptions } from "../daemon/Profile.ts";
 import { withDaemon } from "../daemon/Running.ts";
-import { ofReason } from "../daemon/Explain.ts";
-import { failed, misused } from "../Failure.ts";
+import { misused } from "../Failure.ts";
 
 interface Options extends StateOptions {
   readonly key?: string;
 }
 
+/** What a shell pipes in ends its last line, and the line end is not what somebody wanted to say. */
+const textOfStdin = async (): Promise<string> => {
+  let text: string;
+  try {
+    const bytes = await buffer(process.stdin);
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw misused("what came from stdin is not UTF-8", "Convert it first, for example with iconv.");
+  }
+  return text.replace(/\r?\n$/, "");
+};
+
 const textOf = async (text: string | undefined): Promise<string> => {
+  const next = "Give it behind the address, or pipe it in.";
+  if (text === "") throw misused("the text is empty", next);
   if (text !== undefined && text !== "-") return text;
   if (text === undefined && process.stdin.isTTY) {
-    throw misused("there is no text to send", "Give it behind the address, or pipe it in.");
+    throw misused("there is no text to send", next);
   }
-  return readStream(process.stdin);
+  const piped = await textOfStdin();
+  if (piped === "") throw misused("nothing came from stdin", next);
+  return piped;
 };
 
 export const send = (parent: Command): void => {
@@ -35,19 +51,17 @@ export const send = (parent: Command): void => {
     }),
   )
     .argument("<address>", "agent:<name> or group:<name>,<name>,...")
-    .argument("[text]", "the text; from stdin when absent or -")
+    .argument("[text]", "the text; from stdin when absent or -, in UTF-8 and without its last line end")
     .option("--key <idempotency key>", "repeat the same call safely");
   act<Options, [string, string | undefined]>(command, async ({ output, options }, address, written) => {
-    if (AgentName.is(address)) {
-      const { reason, message } = ofReason("invalid-address");
-      throw failed(reason, message, `Write agent:${address}.`);
-    }
+    const to = Arguments.destination(address);
+    if (options.key !== undefined) Arguments.idempotencyKey(options.key);
     const text = await textOf(written);
     await withDaemon(options, async ({ client }) => {
       const result = await output.during(
         "Waiting for the members' signatures",
         client.call("send_message", {
-          input: { to: address, text },
+          input: { to, text },
           ...(options.key === undefined ? {} : { idempotencyKey: options.key }),
         }),
       );

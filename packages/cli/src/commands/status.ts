@@ -1,30 +1,35 @@
-// `status`: whether this endpoint has an agent, and which.
+// `status`: which agent this endpoint is, how it stands with its Router, and what waits. Implements RUN-17.
 
 import type { Command } from "commander";
 import { act, define, withState } from "../Command.ts";
-import type { StateOptions } from "../daemon/Profile.ts";
+import { flagsOf, pathOf, type StateOptions } from "../daemon/Profile.ts";
+import * as Readiness from "../daemon/Readiness.ts";
 import { withDaemon } from "../daemon/Running.ts";
 import { cardLine } from "../text/Cards.ts";
+import { standingLines } from "../text/Standing.ts";
 
 export const status = (parent: Command): void => {
   const command = withState(
     define(parent, {
       name: "status",
-      summary: "show whether the endpoint runs and which agent it is",
+      summary: "show which agent the endpoint is, whether it is connected, and what waits",
       examples: [
         ["status", "the default profile"],
-        ["status --profile work --json", "another one, for a program"],
+        ["status --profile work --json", "another one, for a program; `health` says how it stands"],
       ],
     }),
   );
   act<StateOptions, []>(command, ({ output, options }) =>
     withDaemon(options, async ({ client, mcpUrl }) => {
-      const result = await output.during("Asking the daemon", client.call("status"));
-      const who =
+      const [result, health] = await output.during(
+        "Asking the daemon",
+        Promise.all([client.call("status"), Readiness.read(pathOf(options), mcpUrl)]),
+      );
+      const lines =
         result.kind === "active"
-          ? cardLine(result.agentCard)
-          : "No agent yet. Next: `social-harness join <invite> --name <agent>`.";
-      output.result(result, `${who}\nMCP at ${mcpUrl}`);
+          ? [cardLine(result.agentCard), ...standingLines(output, health)]
+          : [`No agent yet. Next: \`social-harness join <invite> --name <agent>${flagsOf(options)}\`.`];
+      output.result({ ...result, health }, [...lines, `MCP at ${mcpUrl}`].join("\n"));
     }),
   );
 };

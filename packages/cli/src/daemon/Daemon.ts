@@ -25,8 +25,16 @@ const portTaken = (error: unknown, port: number): unknown =>
       )
     : error;
 
-/** Throws `StateError` with reason `held` when another process has the folder. */
-export const start = async (folder: StateFolder, configuration: Configuration): Promise<Daemon> => {
+/** What stands in the log for whoever looks there, in a line for whoever looks on: of its fields the explanation alone. */
+const noticeOf = (event: string, explanation: string | number | undefined): string =>
+  explanation === undefined ? event : `${event}: ${explanation}`;
+
+/** `notice` gets a line for each warning while it runs. Throws `StateError` with reason `held` when another process has the folder. */
+export const start = async (
+  folder: StateFolder,
+  configuration: Configuration,
+  notice?: (line: string) => void,
+): Promise<Daemon> => {
   const log = Log.open({
     folder: folder.logs,
     level: configuration.logLevel,
@@ -37,7 +45,10 @@ export const start = async (folder: StateFolder, configuration: Configuration): 
     const endpoint = await startEndpoint({
       stateFolder: folder,
       configuration,
-      logger: log.write,
+      logger: (level, event, fields) => {
+        log.write(level, event, fields);
+        if (level !== "info") notice?.(noticeOf(event, fields?.["explanation"]));
+      },
       clock: Date.now,
       random,
     });

@@ -10,9 +10,10 @@ import {
   StreamableHTTPClientTransport,
   UnsupportedProtocolVersionError,
 } from "@modelcontextprotocol/client";
+import * as Trouble from "@social-harness/endpoint/transport/Trouble";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import { failed, unreachable, type Failure } from "../Failure.ts";
-import { ofReason } from "./Explain.ts";
+import { ofReason, ofTrouble } from "./Explain.ts";
 import { version } from "../Version.ts";
 import * as ToolResults from "./ToolResults.ts";
 
@@ -68,6 +69,8 @@ const isUnknownTool = (data: unknown): boolean => {
 const failureOf = (place: Place, name: string, error: unknown): Failure => {
   if (error instanceof ProtocolError) {
     const reason = fieldOf(error.data, "reason");
+    const trouble = reason === "dependency-unavailable" ? Trouble.fromWords(error.message) : null;
+    if (trouble !== null) return ofTrouble(trouble);
     if (typeof reason === "string") return ofReason(reason, issueOf(error.data));
     if (error.code !== Number(ProtocolErrorCode.InvalidParams)) return otherVersion(error);
     const issue = issueOf(error.data);

@@ -2,6 +2,7 @@
 // that a new reason does not compile without its sentences. Implements RUN-02.
 
 import type { Reason } from "@social-harness/endpoint/operations/OperationError";
+import * as Trouble from "@social-harness/endpoint/transport/Trouble";
 import { Failure, type ExitCode } from "../Failure.ts";
 
 interface Words {
@@ -96,3 +97,11 @@ export const ofReason = (reason: string, detail?: string): Failure => {
   const tellsMore = detail !== undefined && (known === null || reason === "content-invalid");
   return new Failure(exitCode, { reason, message: tellsMore ? `${message} (${detail})` : message, next });
 };
+
+/** The failure of a tool that the Registry's absence ended, where the daemon knows what is the matter. */
+export const ofTrouble = (trouble: Trouble.Trouble): Failure =>
+  new Failure(words["dependency-unavailable"].exitCode, {
+    reason: "dependency-unavailable",
+    message: Trouble.explain("Registry", trouble),
+    next: Trouble.remedy(trouble),
+  });

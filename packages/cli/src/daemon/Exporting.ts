@@ -6,7 +6,7 @@ import process from "node:process";
 import * as Configuration from "@social-harness/endpoint/state/Configuration";
 import * as Identity from "@social-harness/endpoint/state/Identity";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
-import * as Address from "@social-harness/protocol/address/Address";
+import type { MessageAddress } from "@social-harness/protocol/address/Address";
 import * as Export from "@social-harness/protocol/history/Export";
 import { failed } from "../Failure.ts";
 import type { DaemonClient } from "./DaemonClient.ts";
@@ -14,8 +14,7 @@ import { ofReason } from "./Explain.ts";
 import { readConversation } from "./History.ts";
 
 /** The lines of the export, and the records in it. `path` is the state folder of the daemon behind `client`. */
-export const exportOf = async (client: DaemonClient, path: string, address: string) => {
-  if (!Address.isMessageAddress(address)) throw ofReason("invalid-address");
+export const exportOf = async (client: DaemonClient, path: string, address: MessageAddress) => {
   const folder = StateFolder.at(path);
   const identity = Identity.load(folder);
   const status = await client.call("status");

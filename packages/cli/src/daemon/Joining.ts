@@ -32,12 +32,12 @@ const isPinned = (folder: StateFolder): boolean => PrivateFile.read(folder.confi
 /**
  * Writes the network into `config.json`, or makes sure that it is the one that stands there. Addresses may move; the keys
  * are what an endpoint trusts for good, and another network needs another profile. The admission credential is kept only
- * for a daemon that will register later by itself.
+ * for a daemon that will register later by itself. `other` is the flag that names another endpoint.
  */
 export const pin = (
   folder: StateFolder,
   invite: Invite.Invite,
-  { withAdmission }: { readonly withAdmission: boolean },
+  { withAdmission, other }: { readonly withAdmission: boolean; readonly other: string },
 ): Configuration.Configuration => {
   const { registryUrl, routerUrl, registryKey, routerKey } = invite;
   const network = { registryUrl, routerUrl, registryKey, routerKey };
@@ -47,7 +47,7 @@ export const pin = (
     throw failed(
       "other-network",
       `${folder.path} belongs to another network: its pinned keys are not those of this invite`,
-      "Join this network with another --profile; an endpoint never changes its network.",
+      `Join this network with another ${other}; an endpoint never changes its network.`,
     );
   }
   const configuration =

@@ -4,9 +4,11 @@
 import { randomBytes } from "node:crypto";
 import { homedir } from "node:os";
 import process from "node:process";
+import { misused } from "../Failure.ts";
 import type { SigningKey } from "@social-harness/protocol/identity/Identifier";
 import * as Configuration from "@social-harness/endpoint/state/Configuration";
 import * as PrivateFile from "@social-harness/endpoint/state/PrivateFile";
+import { StateError } from "@social-harness/endpoint/state/StateError";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 
 export interface StateOptions {
@@ -16,21 +18,41 @@ export interface StateOptions {
 
 export const random = (byteCount: number): Buffer => randomBytes(byteCount);
 
-/** The folder that the flags and the environment name. Throws `StateError` for a profile that is no name. */
-export const pathOf = ({ profile, state }: StateOptions): string =>
-  state ??
-  (profile === undefined ? process.env["SOCIAL_HARNESS_STATE"] : undefined) ??
-  StateFolder.defaultPath({
-    profile: profile ?? process.env["SOCIAL_HARNESS_PROFILE"] ?? "default",
-    home: homedir(),
-    xdgStateHome: process.env["XDG_STATE_HOME"],
-  });
+/** The folder that the environment names where no profile does; an empty variable names none. */
+const environmentState = (): string | undefined => process.env["SOCIAL_HARNESS_STATE"] || undefined;
+
+const profilePath = (profile: string): string =>
+  StateFolder.defaultPath({ profile, home: homedir(), xdgStateHome: process.env["XDG_STATE_HOME"] });
+
+/** The folder that the flags and the environment name. */
+export const pathOf = ({ profile, state }: StateOptions): string => {
+  if (state !== undefined) return state;
+  if (profile === undefined) {
+    return environmentState() ?? profilePath(process.env["SOCIAL_HARNESS_PROFILE"] || "default");
+  }
+  try {
+    return profilePath(profile);
+  } catch (error) {
+    if (!(error instanceof StateError)) throw error;
+    throw misused("that is no profile", `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`);
+  }
+};
+
+/** How somebody who names endpoints in this way names another one. */
+export const otherOf = ({ profile, state }: StateOptions): "--state" | "--profile" =>
+  state !== undefined || (profile === undefined && environmentState() !== undefined)
+    ? "--state"
+    : "--profile";
 
 /** How to name the same endpoint in a command that a person is told to type. */
 export const flagsOf = ({ profile, state }: StateOptions): string => {
   if (state !== undefined) return ` --state ${state}`;
   return profile === undefined ? "" : ` --profile ${profile}`;
 };
+
+/** The next step where a folder has no keys. */
+export const joinFirst = (options: StateOptions): string =>
+  `Join a network first: \`social-harness join <invite> --name <agent>${flagsOf(options)}\`.`;
 
 /** The Registry key that this endpoint has pinned, or null where it has none yet. */
 export const pinnedRegistryKey = (options: StateOptions): SigningKey | null => {

@@ -9,14 +9,14 @@ import type { ResultOf } from "./ToolResults.ts";
 
 type Refused = Exclude<ResultOf<"register">["kind"], "registered">;
 
-const refusals: Readonly<Record<Refused, (name: string) => Failure>> = {
+const refusals: Readonly<Record<Refused, (name: string, other: string) => Failure>> = {
   name_taken: (name) =>
     failed("name_taken", `the name ${name} is taken`, "Join again with another --name; the keys are kept."),
-  key_already_registered: () =>
+  key_already_registered: (_name, other) =>
     failed(
       "key_already_registered",
       "these keys are registered under another name or principal",
-      "Join with the name and principal of the first time, or use another --profile.",
+      `Join with the name and principal of the first time, or use another ${other}.`,
     ),
   idempotency_conflict: () =>
     failed(
@@ -32,10 +32,12 @@ const refusals: Readonly<Record<Refused, (name: string) => Failure>> = {
     ),
 };
 
+/** `other` is the flag that names another endpoint. */
 export const register = async (
   client: DaemonClient,
   registration: Registration,
   admission: string | undefined,
+  other: string,
 ): Promise<AgentCard> => {
   const before = await client.call("status");
   if (before.kind === "active") {
@@ -43,7 +45,7 @@ export const register = async (
     throw failed(
       "already-registered",
       `this endpoint is ${before.agentCard.agentName}, and an endpoint is one agent for good`,
-      "Use another --profile for another agent.",
+      `Use another ${other} for another agent.`,
     );
   }
   const result = await client.call("register", {
@@ -51,5 +53,5 @@ export const register = async (
     ...(admission === undefined ? {} : { admission }),
   });
   if (result.kind === "registered") return result.agentCard;
-  throw refusals[result.kind](registration.agentName);
+  throw refusals[result.kind](registration.agentName, other);
 };

@@ -1,12 +1,13 @@
 // The daemon that holds a state folder, as its endpoint.json names it: found, connected to, and told apart from a file
 // that a killed daemon left behind. Implements RUN-03.
 
+import { existsSync } from "node:fs";
 import process from "node:process";
 import * as EndpointFile from "@social-harness/endpoint/state/EndpointFile";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
-import { unreachable } from "../Failure.ts";
+import { Failure, unreachable } from "../Failure.ts";
 import { connect, type DaemonClient } from "./DaemonClient.ts";
-import { flagsOf, pathOf, type StateOptions } from "./Profile.ts";
+import { flagsOf, joinFirst, pathOf, type StateOptions } from "./Profile.ts";
 
 export interface Running {
   readonly client: DaemonClient;
@@ -28,6 +29,13 @@ export const find = (options: StateOptions): EndpointFile.Endpoint => {
   const folder = StateFolder.at(pathOf(options));
   const start = `Start it with \`social-harness daemon${flagsOf(options)}\`.`;
   const endpoint = EndpointFile.read(folder);
+  if (endpoint === null && !existsSync(folder.identity)) {
+    throw unreachable(
+      "daemon-not-running",
+      `no daemon runs on ${folder.path}, and it has no keys yet`,
+      joinFirst(options),
+    );
+  }
   if (endpoint === null) throw unreachable("daemon-not-running", `no daemon runs on ${folder.path}`, start);
   if (!isAlive(endpoint.pid)) {
     throw unreachable(
@@ -39,14 +47,26 @@ export const find = (options: StateOptions): EndpointFile.Endpoint => {
   return endpoint;
 };
 
+/** The failure with the same endpoint named in each command of its next step, so that it works when it is copied. */
+const naming = (flags: string, failure: Failure): Failure => {
+  const { exitCode, reason, message } = failure;
+  const next = failure.next.replaceAll(/`social-harness [^`]*`/g, (command) =>
+    command.includes(flags) ? command : `${command.slice(0, -1)}${flags}\``,
+  );
+  return new Failure(exitCode, { reason, message, next }, { cause: failure });
+};
+
 export const withDaemon = async <A>(
   options: StateOptions,
   work: (running: Running) => Promise<A>,
 ): Promise<A> => {
   const { mcpUrl } = find(options);
-  const client = await connect(mcpUrl, `Start it with \`social-harness daemon${flagsOf(options)}\`.`);
+  const flags = flagsOf(options);
+  const client = await connect(mcpUrl, `Start it with \`social-harness daemon${flags}\`.`);
   try {
     return await work({ client, mcpUrl });
+  } catch (error) {
+    throw error instanceof Failure ? naming(flags, error) : error;
   } finally {
     await client.close();
   }

@@ -83,9 +83,9 @@ const enter = async (
 ): Promise<void> => {
   const folder = StateFolder.open(agent.state);
   Identity.create(folder, random);
-  pin(folder, network, { withAdmission: false });
+  pin(folder, network, { withAdmission: false, other: "--state" });
   await agent.start();
-  await register(await agent.client(), registrationFor(folder, agent.name, undefined), admission);
+  await register(await agent.client(), registrationFor(folder, agent.name, undefined), admission, "--state");
 };
 
 /** Runs `work` over all of `values`, `atOnce` at a time. Waits for all that were begun, also when one fails. */

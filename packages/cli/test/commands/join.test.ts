@@ -98,11 +98,16 @@ describe("join", () => {
     const state = join(root, "dan");
     expect(await json("init", invite, "--state", state)).toMatchObject({ created: true });
     const daemon = await startDaemon(state);
-    expect(await json("status", "--state", state)).toEqual({ kind: "unregistered" });
+    expect(await json("status", "--state", state)).toMatchObject({
+      kind: "unregistered",
+      health: { registered: false, routerConnected: false, routerSince: null },
+    });
     const early = await runHere(["send", "agent:ada-agent", "hello", "--state", state, "--json"]);
     expect([early.code, failureOf(early).reason]).toEqual([1, "not-registered"]);
+    const words = await runHere(["join", invite, "--name", "dan-agent", "--state", state]);
+    expect([words.code, words.stdout.includes("Next")]).toEqual([0, false]);
     const { agentCard } = await joined(state, "dan-agent");
-    expect(await json("status", "--state", state)).toEqual({ kind: "active", agentCard });
+    expect(await json("status", "--state", state)).toMatchObject({ kind: "active", agentCard });
     expect(await daemon.stop()).toBe(0);
   });
 

@@ -28,7 +28,8 @@ describe("the tool commands", () => {
   const text = "Tuesday?\n\u001b[31m — שלום 🎈";
 
   verifies(["RUN-01", "RUN-12"], "return the structured results of their tools", async () => {
-    const { agentCard } = await json("status", "--state", ada);
+    const { agentCard, health, ...status } = await json("status", "--state", ada);
+    expect([status, typeof health]).toEqual([{ kind: "active" }, "object"]);
     expect(await json("agents", "--id", (agentCard as { agentId: string }).agentId, "--state", bob)).toEqual({
       kind: "found",
       agentCard,
@@ -79,7 +80,6 @@ describe("the tool commands", () => {
 
   verifies("RUN-02", "fail with the tool's reason, words and a next step", async () => {
     const failing: ReadonlyArray<readonly [ReadonlyArray<string>, number, string]> = [
-      [["send", "bob-agent", "x"], 1, "invalid-address"],
       [["send", "group:bob-agent", "x"], 1, "membership-invalid"],
       [["send", "agent:ada-agent", "x"], 1, "membership-invalid"],
       [["send", "agent:nobody-agent", "x"], 1, "unknown-agent"],
@@ -87,8 +87,7 @@ describe("the tool commands", () => {
       [["send", "agent:bob-agent", "x".repeat(262_118)], 1, "content-invalid"],
       [["history", "agent:cyd-agent"], 1, "history-gap"],
       [["ack", `dlv_${"A".repeat(43)}`], 1, "unknown-delivery"],
-      [["ack", "dlv_short"], 1, "invalid-params"],
-      [["inbox", "--cursor", "x"], 1, "invalid-continuation"],
+      [["inbox", "--cursor", "A".repeat(64)], 1, "invalid-continuation"],
     ];
     for (const [words, code, reason] of failing) {
       const ended = await runHere([...words, "--state", ada, "--json"]);
@@ -103,14 +102,20 @@ describe("the tool commands", () => {
     }
   });
 
-  test("send reads its text from stdin, byte for byte", async () => {
-    const input = "from a file\n\u0000 é e\u0301\n";
+  verifies("RUN-19", "send reads its text from stdin, byte for byte but for its last line end", async () => {
+    const input = "\ufefffrom a file\n\u0000 é e\u0301\n\n";
     const sent = await run(["send", "agent:ada-agent", "--state", bob, "--json"], { input });
     expect(sent.code).toBe(0);
     const { records } = (await json("history", "agent:ada-agent", "--state", bob)) as {
       records: Array<{ recordCore: { action: { postIntent: { content: unknown } } } }>;
     };
-    expect(records.at(-1)?.recordCore.action.postIntent.content).toEqual([{ type: "text", text: input }]);
+    expect(records.at(-1)?.recordCore.action.postIntent.content).toEqual([
+      { type: "text", text: input.slice(0, -1) },
+    ]);
+    for (const bad of ["", "\n", "\r\n", Buffer.from([0x68, 0xe9, 0x0a])]) {
+      const refused = await run(["send", "agent:ada-agent", "-", "--state", bob, "--json"], { input: bad });
+      expect([refused.code, failureOf(refused).reason]).toEqual([2, "usage"]);
+    }
   });
 
   test("people see a peer's words behind a margin, with its controls made visible", async () => {
@@ -132,8 +137,8 @@ describe("the tool commands", () => {
         });
       while (texts().length < 2) await sleep(20);
       await sleep(600);
-      expect(texts()).toEqual(["from a file\n\u0000 é e\u0301\n", "while you watch"]);
-      await follower.stop("SIGINT");
+      expect(texts()).toEqual(["\ufefffrom a file\n\u0000 é e\u0301\n", "while you watch"]);
+      expect(await follower.stop("SIGINT")).toBe(0);
       const inbox = (await json("inbox", "--state", ada)) as { items: ReadonlyArray<unknown> };
       expect(inbox.items).toEqual(follower.lines.map((line) => JSON.parse(line) as unknown));
     },

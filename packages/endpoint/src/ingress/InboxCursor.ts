@@ -26,9 +26,12 @@ export const encode = (key: Uint8Array, position: Position): string => {
   return Base64Url.encode(Buffer.concat([bytes, codeOf(key, position)]));
 };
 
+/** Whether a text could be a cursor of some inbox. */
+export const is = (text: string): boolean => pattern.test(text);
+
 /** The position, or null for anything but the exact text that `encode` made with this key. */
 export const decode = (key: Uint8Array, text: string): Position | null => {
-  if (!pattern.test(text)) return null;
+  if (!is(text)) return null;
   const bytes = Buffer.from(text, "base64url");
   const after = bytes.readBigUInt64BE(0);
   const through = bytes.readBigUInt64BE(8);

@@ -1,0 +1,41 @@
+// How an endpoint stands, to a person: one line for each thing that can keep posts from going out or items from coming in.
+
+import type { Health } from "../daemon/Readiness.ts";
+import { count, type Output } from "../Output.ts";
+import { localDate } from "./Cards.ts";
+import { visible } from "./Visible.ts";
+
+const routerLine = ({ style }: Output, health: Health): string => {
+  const since = health.routerSince === null ? "" : ` since ${localDate(health.routerSince)}`;
+  if (health.routerConnected) return `Router   ${style("green", "connected")}${since}`;
+  const why = health.routerTrouble === null ? "still trying" : health.routerTrouble.explanation;
+  return `Router   ${style("red", "not connected")}${since}: ${visible(why)}`;
+};
+
+const addressesShown = 5;
+
+const pendingLine = ({ pendingPosts, pendingAddresses }: Health): string => {
+  if (pendingPosts === 0) return "Pending  no posts";
+  const shown = pendingAddresses.slice(0, addressesShown).map(visible);
+  const more = pendingAddresses.length > addressesShown ? ", ..." : "";
+  return `Pending  ${count(pendingPosts, "post")}, to ${shown.join(" ")}${more}`;
+};
+
+export const standingLines = (output: Output, health: Health): ReadonlyArray<string> => {
+  const { held, routerEquivocations, pendingItems } = health;
+  return [
+    routerLine(output, health),
+    ...(held === null
+      ? []
+      : [
+          `Signing  ${output.style("red", `nothing is signed (${visible(held.reason)})`)}: ${visible(held.explanation)}`,
+        ]),
+    ...(routerEquivocations === 0
+      ? []
+      : [
+          `Router   ${output.style("red", "signed two orders")} for ${count(routerEquivocations, "place")}; the proofs are kept`,
+        ]),
+    pendingLine(health),
+    `Inbox    ${pendingItems === 0 ? "nothing waits" : `${count(pendingItems, "item")} unread`}`,
+  ];
+};
