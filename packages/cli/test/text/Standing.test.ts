@@ -1,0 +1,57 @@
+// What `status` tells a person of an endpoint that does not do what it is for.
+
+import { expect } from "vitest";
+import { verifies } from "@social-harness/testkit/Verifies";
+import type { Health } from "../../src/daemon/Readiness.ts";
+import * as Output from "../../src/Output.ts";
+import { standingLines } from "../../src/text/Standing.ts";
+
+const output: Output.Output = { ...Output.create(false), style: (_style, text) => text };
+const healthy: Health = {
+  registered: true,
+  routerConnected: true,
+  routerSince: null,
+  routerTrouble: null,
+  routerEquivocations: 0,
+  held: null,
+  pendingItems: 0,
+  pendingPosts: 0,
+  pendingAddresses: [],
+  outboxEnvelopes: 0,
+};
+
+verifies(["HIS-51", "RUN-17"], "status says why nothing is signed, what waits and what is unread", () => {
+  expect(standingLines(output, healthy)).toEqual([
+    "Router   connected",
+    "Pending  no posts",
+    "Inbox    nothing waits",
+  ]);
+  const pendingAddresses = ["bob", "cyd", "dan", "eve", "fay", "gus"].map((name) => `agent:${name}`);
+  const lines = standingLines(output, {
+    ...healthy,
+    held: { reason: "lost-memory", explanation: "the state folder is an old copy" },
+    routerEquivocations: 1,
+    pendingItems: 1,
+    pendingPosts: 7,
+    pendingAddresses,
+  });
+  expect(lines.slice(1)).toEqual([
+    "Signing  nothing is signed (lost-memory): the state folder is an old copy",
+    "Router   signed two orders for 1 place; the proofs are kept",
+    "Pending  7 posts, to agent:bob agent:cyd agent:dan agent:eve agent:fay, ...",
+    "Inbox    1 item unread",
+  ]);
+});
+
+verifies(
+  "RUN-17",
+  "status says why the Router is not connected, and of the first attempt that it is under way",
+  () => {
+    const away = { ...healthy, routerConnected: false };
+    expect(standingLines(output, away)[0]).toBe("Router   not connected: still trying");
+    const routerTrouble = { reason: "unreachable", explanation: "no such host\u001b[2J" };
+    expect(standingLines(output, { ...away, routerTrouble })[0]).toBe(
+      "Router   not connected: no such host\\u{1b}[2J",
+    );
+  },
+);
