@@ -35,15 +35,24 @@ export interface EndedIntent {
   readonly outcome: "certified" | "outcome-unknown";
 }
 
+/** What the fold remarked about a conversation, and how often. */
+export interface Remark {
+  readonly conversationId: ConversationId;
+  readonly note: string;
+  readonly times: number;
+}
+
 /** The working state of one turn. */
 export interface Work {
   readonly changed: ReadonlyMap<ConversationId, Conversation>;
   readonly sends: ReadonlyArray<Send>;
   readonly ended: ReadonlyArray<EndedIntent>;
   readonly commits: number;
+  /** By conversation and note: one member's envelope can draw thousands of equal ones, and the log takes each once. */
+  readonly remarks: ReadonlyMap<string, Remark>;
 }
 
-export const emptyWork: Work = { changed: new Map(), sends: [], ended: [], commits: 0 };
+export const emptyWork: Work = { changed: new Map(), sends: [], ended: [], commits: 0, remarks: new Map() };
 
 /** How the endpoint stands with its Router, as far as the fold must know. */
 export interface Connection {
@@ -117,15 +126,16 @@ export const createConversations = (options: ConversationsOptions): Conversation
     });
     const sends = [...turn.state.sends];
     const ended = [...turn.state.ended];
-    let { commits } = turn.state;
+    let { commits, remarks } = turn.state;
     for (const command of commands) {
-      apply(turn.db, conversationId, self, command, logger);
+      apply(turn.db, conversationId, self, command);
       if (command.kind === "multicast") sends.push({ conversationId, to: "lane", packet: command.packet });
       if (command.kind === "unicast") sends.push({ conversationId, to: command.to, packet: command.packet });
       if (command.kind === "intent-ended") ended.push(command);
       if (command.kind === "commit") commits++;
+      if (command.kind === "note") remarks = withRemark(remarks, conversationId, command.message);
     }
-    change(turn, { ...conversation, state }, { sends, ended, commits });
+    change(turn, { ...conversation, state }, { sends, ended, commits, remarks });
   };
 
   return {
@@ -158,6 +168,9 @@ export const createConversations = (options: ConversationsOptions): Conversation
       for (const conversation of turn.state.changed.values()) save(turn.db, conversation);
     },
     publish: (work) => {
+      for (const { conversationId, note, times } of work.remarks.values()) {
+        logger("warn", "conversation note", { conversation: conversationId, note, times });
+      }
       for (const [conversationId, conversation] of work.changed) {
         current.delete(conversationId);
         current.set(conversationId, conversation);
@@ -179,14 +192,18 @@ export const createConversations = (options: ConversationsOptions): Conversation
   };
 };
 
-/** Writes what one command asks for. Sends are gathered by the caller and become envelopes before the commit. */
-const apply = (
-  db: Database,
+const withRemark = (
+  remarks: Work["remarks"],
   conversationId: ConversationId,
-  self: AgentId,
-  command: Command,
-  logger: Logger,
-): void => {
+  note: string,
+): Work["remarks"] => {
+  const key = `${conversationId} ${note}`;
+  const times = (remarks.get(key)?.times ?? 0) + 1;
+  return new Map(remarks).set(key, { conversationId, note, times });
+};
+
+/** Writes what one command asks for. Sends are gathered by the caller and become envelopes before the commit. */
+const apply = (db: Database, conversationId: ConversationId, self: AgentId, command: Command): void => {
   switch (command.kind) {
     case "keep-core":
       db.run(
@@ -234,8 +251,6 @@ const apply = (
       db.run("UPDATE intent SET outcome = ? WHERE post_id = ?", command.outcome, command.postId);
       return;
     case "note":
-      logger("warn", "conversation note", { conversation: conversationId, note: command.message });
-      return;
     case "multicast":
     case "unicast":
       return;

@@ -295,3 +295,37 @@ verifies("HIS-68", "an envelope full of questions draws a few answers, not thous
   expect(longest.waiting).toBeLessThanOrEqual(36);
   expect((await ann.send("agent:bob", "still here")).status).toBe("certified");
 });
+
+verifies(
+  "HIS-70",
+  "thousands of votes and packets that come to nothing cost a line or two an envelope, not one each",
+  async () => {
+    const { ann, bob, mal } = await scene();
+    const own = Membership.ofCards([mal.card, bob.card]);
+    const core = genesisOf(mal.card, own, instanceOf(bob));
+    await mal.shout([bob.card], packed([proposalOf(mal, core)]));
+    await until("bob has voted", () => mal.received().length === 2);
+    const subject = subjectOf(Record.recordHashOf(core), core);
+    const untrue = {
+      ...durabilityVoteOf(subject, mal.card.agentId),
+      signature: Statement.sign(mal.signer, actionVoteOf(subject, mal.card.agentId)),
+    };
+    const votes: Json = {
+      kind: "vote_packet",
+      actionVotes: [],
+      durabilityVotes: Array.from({ length: 100 }, () => untrue),
+      carryVotes: [],
+    };
+    const misplaced = proposalOf(mal, core);
+    const plaintext = packed([votes, votes, votes, ...Array.from({ length: 50 }, () => misplaced)]);
+    const before = cursorOf(bob);
+    const linesBefore = bob.lines.length;
+    for (let count = 0; count < 5; count++) await mal.whisper(bob.card, plaintext);
+    await expectUnharmed(bob, before + 5);
+    const notes = bob.lines.slice(linesBefore);
+    expect(notes.length).toBeGreaterThan(0);
+    expect(notes.length).toBeLessThanOrEqual(10);
+    expect(notes.reduce((sum, { fields }) => sum + Number(fields["times"]), 0)).toBe(5 * 350);
+    expect((await ann.send("agent:bob", "still here")).status).toBe("certified");
+  },
+);

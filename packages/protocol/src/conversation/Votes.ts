@@ -28,7 +28,7 @@ const withVerified = (
   const { members, trust } = draft.inputs;
   const subject = subjectOf(named, members.conversationId);
   const added: { [signer: AgentId]: Statement.SignerEvidence["signature"] } = {};
-  let untrue = 0;
+  let isUntrue = false;
   for (const { signerAgentId, signature } of entries) {
     const card = members.cardOf(signerAgentId);
     if (card === undefined || signerAgentId in known || signerAgentId in added) continue;
@@ -38,9 +38,9 @@ const withVerified = (
         : VerifyRecord.durabilityVoteOf(subject, signerAgentId);
     if (Statement.verify(trust.verifier, card.signingKey, statement, signature)) {
       added[signerAgentId] = signature;
-    } else untrue++;
+    } else isUntrue = true;
   }
-  if (untrue > 0) draft.note(`${untrue} votes do not verify for the record that they name`);
+  if (isUntrue) draft.note("votes do not verify for the record that they name");
   return Object.keys(added).length === 0 ? known : { ...known, ...added };
 };
 
