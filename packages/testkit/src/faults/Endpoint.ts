@@ -58,8 +58,8 @@ export const settle = async (options: EndpointOptions): Promise<Endpoint> => {
     client,
     resident: {
       ...daemon,
-      kill: async () => {
-        await daemon.kill();
+      kill: async (warnedMs) => {
+        await daemon.kill(warnedMs);
         await client.drop();
       },
       stop: async (msMax) => {

@@ -8,7 +8,7 @@ import * as VerifyRecord from "@social-harness/protocol/history/VerifyRecord";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import type { SigningKey } from "@social-harness/protocol/identity/Identifier";
 import { type Books, conversationOf } from "./Books.ts";
-import type { EndpointClient, ResultOf } from "./Client.ts";
+import { Away, type EndpointClient, type ResultOf } from "./Client.ts";
 import type { Endpoint } from "./Endpoint.ts";
 import type { Faults } from "./Fault.ts";
 import * as Process from "./Process.ts";
@@ -23,6 +23,22 @@ const addressesOf = async (client: EndpointClient): Promise<ReadonlyArray<string
     addresses.push(...page.addresses);
   } while (page.hasMore);
   return addresses;
+};
+
+const attemptsMax = 5;
+
+/**
+ * Reads again when the connection broke: verifying keeps this process from its sockets for seconds, and an endpoint closes
+ * those that were quiet meanwhile.
+ */
+const patiently = async <A>(read: () => Promise<A>): Promise<A> => {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof Away) || attempt === attemptsMax) throw error;
+    }
+  }
 };
 
 const recordsOf = async (client: EndpointClient, address: string): Promise<ReadonlyArray<HistoryRecord>> => {
@@ -63,8 +79,8 @@ export const verifyAt = async (
 ): Promise<number> => {
   const trust = { verifier: Ed25519.verifier, registryKey };
   let count = 0;
-  for (const address of await addressesOf(client)) {
-    const records = await recordsOf(client, address);
+  for (const address of await patiently(() => addressesOf(client))) {
+    const records = await patiently(() => recordsOf(client, address));
     count += records.length;
     try {
       const conversation = conversationOf(verifyAll(trust, records));

@@ -41,6 +41,8 @@ export interface Strike {
   readonly aim: Aim | null;
   /** `kill`: SIGKILL, then a restart. `pause`: SIGSTOP, then SIGCONT. */
   readonly kind: "kill" | "pause";
+  /** SIGTERM so long before the SIGKILL, which then finds them stopping or stopped; null for no warning. */
+  readonly warnedMs: number | null;
   /** How long the victims are away before they are started or go on. */
   readonly awayMs: number;
   /** Each is another SIGKILL, so long after the beginning of the life before it: in its start, or soon after. */
@@ -89,6 +91,8 @@ const later: ReadonlyArray<ReadonlyArray<string>> = [
 
 const afterMsMax = 1_000;
 const lateMsMax = 12;
+/** A clean stop takes some tens of milliseconds. */
+const warnedMsMax = 80;
 const awayMsMax = 300;
 /** A start takes a good part of this, and some kills shall find a daemon that has just come back. */
 const againMsMax = 1_200;
@@ -112,6 +116,7 @@ const strikeOf = (random: Random, services: Services, pauseMs: number | undefine
     afterMs: random.below(afterMsMax),
     aim: kind === "kill" && random.chance(0.6) ? aim : null,
     kind,
+    warnedMs: kind === "kill" && random.chance(0.15) ? random.below(warnedMsMax) : null,
     awayMs: kind === "pause" ? (pauseMs ?? 500 + random.below(pauseMsMax - 500)) : random.below(awayMsMax),
     againMs: kind === "pause" ? [] : Array.from({ length: again }, () => random.below(againMsMax)),
   };
@@ -129,10 +134,11 @@ export const make = ({ seed, rounds, services: wanted, pauseMs }: PlanOptions): 
 };
 
 /** One strike in words. */
-export const describe = ({ victims, afterMs, aim, kind, awayMs, againMs }: Strike): string => {
+export const describe = ({ victims, afterMs, aim, kind, warnedMs, awayMs, againMs }: Strike): string => {
   const who = victims.length > 2 ? "everybody" : victims.join(" and ");
   if (kind === "pause") return `${who} stopped (SIGSTOP) after ${afterMs} ms, for ${awayMs} ms`;
   const aimed = aim === null ? "" : ` and ${aim.lateMs} ms into a ${aim.tool} at ${aim.endpoint}`;
   const again = againMs.map((ms) => `, again ${ms} ms into the next life`).join("");
-  return `${who} killed after ${afterMs} ms${aimed}, away for ${awayMs} ms${again}`;
+  const warned = warnedMs === null ? "" : `, ${warnedMs} ms after a SIGTERM`;
+  return `${who} killed after ${afterMs} ms${aimed}${warned}, away for ${awayMs} ms${again}`;
 };

@@ -1,14 +1,15 @@
 // A place where one process lives at a time: started, killed and started again with the same arguments. Whoever talks to
 // it waits for its next life; whoever kills it need not wait for anything, not even for its being ready.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import * as Process from "./Process.ts";
 
 export interface Resident {
   readonly name: string;
   /** Begins the next life. Resolves when it is ready, or with false when it was killed before that. */
   readonly start: () => Promise<boolean>;
-  /** SIGKILL, whatever it is doing. Resolves when the process is gone. */
-  readonly kill: () => Promise<void>;
+  /** SIGKILL, whatever it is doing; SIGTERM `warnedMs` before it. Resolves when the process is gone. */
+  readonly kill: (warnedMs?: number | null) => Promise<void>;
   /** SIGTERM. Resolves with whether it ended by itself with code 0 within `msMax`. */
   readonly stop: (msMax: number) => Promise<boolean>;
   /** SIGSTOP and, later, SIGCONT. */
@@ -66,7 +67,14 @@ export const create = (options: ResidentOptions): Resident => {
       readiness.resolve(ready);
       return true;
     },
-    kill: async () => void (await end("SIGKILL")),
+    kill: async (warnedMs = null) => {
+      if (warnedMs === null) return void (await end("SIGKILL"));
+      const warned = current;
+      const ended = end("SIGTERM");
+      await sleep(warnedMs);
+      warned?.signal("SIGKILL");
+      await ended;
+    },
     stop: async (msMax) => {
       const stopping = current;
       const late = setTimeout(() => stopping?.signal("SIGKILL"), msMax);

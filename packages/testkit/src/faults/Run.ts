@@ -43,7 +43,7 @@ const taken = async ({ endpoints }: Stage, { endpoint, tool, lateMs }: Plan.Aim)
 /** Carries out one strike and brings its victims back; the number of kills. */
 const strike = async (
   stage: Stage,
-  { victims, afterMs, aim, kind, awayMs, againMs }: Plan.Strike,
+  { victims, afterMs, aim, kind, warnedMs, awayMs, againMs }: Plan.Strike,
 ): Promise<number> => {
   const struck = victims.map((name) => residentOf(stage, name));
   await sleep(afterMs);
@@ -54,16 +54,16 @@ const strike = async (
     for (const resident of struck) resident.resume();
     return 0;
   }
-  const kill = async (): Promise<void> => {
-    await Promise.all(struck.map((resident) => resident.kill()));
+  const kill = async (warned: number | null): Promise<void> => {
+    await Promise.all(struck.map((resident) => resident.kill(warned)));
     judgeDisks(stage, victims);
   };
-  await kill();
+  await kill(warnedMs);
   await sleep(awayMs);
   for (const ms of againMs) {
     for (const resident of struck) void resident.start();
     await sleep(ms);
-    await kill();
+    await kill(null);
   }
   await Promise.all(struck.map((resident) => resident.start()));
   return struck.length * (1 + againMs.length);

@@ -43,7 +43,7 @@ const plan = Plan.make({
 const folder = mkdtempSync(join(tmpdir(), "social-harness-faults-"));
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-say(`seed ${seed}: ${plan.strikes.length} rounds, services ${plan.services}`);
+say(`seed ${seed}: ${plan.strikes.length} rounds, services ${plan.services}, in ${folder}`);
 const outcome = await run({ plan, folder, say });
 const { faults, ...counts } = outcome;
 say(JSON.stringify({ ok: faults.length === 0, seed, rounds: plan.strikes.length, ...counts }));

@@ -15,7 +15,7 @@ const runMsMax = 600_000;
 const holds = async (options: Plan.PlanOptions): Promise<void> => {
   const plan = Plan.make(options);
   const folder = mkdtempSync(join(tmpdir(), "social-harness-faults-"));
-  process.stdout.write(`fault rounds: seed ${plan.seed}, services ${plan.services}\n`);
+  process.stdout.write(`fault rounds: seed ${plan.seed}, services ${plan.services}, in ${folder}\n`);
   const { faults, kills, items, posts, recordsVerified } = await run({
     plan,
     folder,
@@ -35,7 +35,7 @@ verifies(
   runMsMax,
 );
 
-const fixed: Plan.PlanOptions = { seed: 1200, rounds: 4, services: "together" };
+const fixed: Plan.PlanOptions = { seed: 3, rounds: 4, services: "together" };
 
 test("the fixed seed strikes everybody at once, a daemon and the network in their starts, and stops the network", () => {
   const { strikes } = Plan.make(fixed);
