@@ -4,6 +4,7 @@ import { describe, expect } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { calm } from "@social-harness/testkit/simulation/Calm";
 import { createRandom } from "@social-harness/testkit/simulation/Random";
+import type { Packet } from "@social-harness/protocol/conversation/Packet";
 import { quorumOf } from "@social-harness/protocol/history/Quorum";
 import { hand, proposalOf, scenario } from "./Scenario.ts";
 
@@ -154,6 +155,26 @@ describe("the steps of a member", () => {
     expect(slot.actionVote).not.toBe(slot.durabilityVote);
     story.run(60_000);
     expect(story.chains()).toEqual(Array.from({ length: 4 }, () => ["A: hello"]));
+  });
+
+  verifies("HIS-30", "a member answers whoever shows it the certificate, be it the author or not", () => {
+    const story = scenario(4);
+    const { world } = story;
+    story.say("A", "hello");
+    for (const index of [0, 1, 2]) while (world.flush(index) || world.deliverLane(index));
+    while (world.deliverFromBag(0, 0));
+    world.deliverLane(3);
+    world.flush(3);
+    const [certificate] = story.at("A").disk.outbox[0]?.packets ?? [];
+    expect(certificate?.kind).toBe("action_certificate");
+    hand(story, "D", "B", certificate as Packet);
+    expect(story.at("D").disk.outbox).toEqual([
+      { to: story.at("B").id, packets: [expect.objectContaining({ kind: "vote_packet" })] },
+    ]);
+    // Again to C, the same vote, without another signature.
+    hand(story, "D", "C", certificate as Packet);
+    expect(story.at("D").disk.outbox.map(({ to }) => to)).toEqual([story.at("B").id, story.at("C").id]);
+    expect(story.at("D").disk.ownVotes.filter(({ vote }) => vote === "durability")).toHaveLength(1);
   });
 });
 
