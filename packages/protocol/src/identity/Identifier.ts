@@ -77,5 +77,4 @@ export const deliveryTokenOf = (eventId: EventId): DeliveryToken =>
   DeliveryToken.fromBytes(EventId.toBytes(eventId));
 
 /** Order of decoded AgentId bytes; the order of base64url text is another one and is used nowhere. */
-export const compareAgentIds = (left: AgentId, right: AgentId): number =>
-  Buffer.compare(AgentId.toBytes(left), AgentId.toBytes(right));
+export const compareAgentIds = (left: AgentId, right: AgentId): number => Base64Url.compareBytes(left, right);

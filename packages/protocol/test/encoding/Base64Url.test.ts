@@ -65,3 +65,24 @@ verifies("FND-20", "a length's pattern matches exactly what decodes to that many
     }
   }
 });
+
+verifies(
+  "FND-22",
+  "texts of one length compare as the bytes that they stand for, wherever these differ",
+  () => {
+    const pairs = fc.uint8Array({ minLength: 1, maxLength: 40 }).chain((bytes) =>
+      fc.tuple(fc.constant(bytes), fc.nat(bytes.length - 1), fc.nat(7)).map(([left, at, bit]) => {
+        const right = Uint8Array.from(left);
+        right[at] = (right[at] as number) ^ (1 << bit);
+        return [left, right] as const;
+      }),
+    );
+    fc.assert(
+      fc.property(pairs, ([left, right]) => {
+        const texts = [Base64Url.encode(left), Base64Url.encode(right)] as const;
+        expect(Base64Url.compareBytes(texts[0], texts[1])).toBe(Buffer.compare(left, right));
+        expect(Base64Url.compareBytes(texts[0], texts[0])).toBe(0);
+      }),
+    );
+  },
+);
