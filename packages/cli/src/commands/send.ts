@@ -5,7 +5,8 @@ import { buffer } from "node:stream/consumers";
 import type { Command } from "commander";
 import * as Arguments from "../Arguments.ts";
 import { act, define, withState } from "../Command.ts";
-import type { StateOptions } from "../daemon/Profile.ts";
+import { pathOf, type StateOptions } from "../daemon/Profile.ts";
+import * as Readiness from "../daemon/Readiness.ts";
 import { withDaemon } from "../daemon/Running.ts";
 import { misused } from "../Failure.ts";
 
@@ -57,7 +58,7 @@ export const send = (parent: Command): void => {
     const to = Arguments.destination(address);
     if (options.key !== undefined) Arguments.idempotencyKey(options.key);
     const text = await textOf(written);
-    await withDaemon(options, async ({ client }) => {
+    await withDaemon(options, async ({ client, mcpUrl }) => {
       const result = await output.during(
         "Waiting for the members' signatures",
         client.call("send_message", {
@@ -65,12 +66,15 @@ export const send = (parent: Command): void => {
           ...(options.key === undefined ? {} : { idempotencyKey: options.key }),
         }),
       );
-      output.result(
-        result,
-        result.status === "certified"
-          ? output.style("green", "certified: the members hold it.")
-          : `${output.style("yellow", "pending:")} it goes out by itself when the network and enough members can be reached; do not send it again.`,
-      );
+      if (result.status === "certified") {
+        return output.result(result, output.style("green", "certified: the members hold it."));
+      }
+      const { held } = await Readiness.read(pathOf(options), mcpUrl);
+      const words =
+        held === null
+          ? "it goes out by itself when the network and enough members can be reached; do not send it again."
+          : `it is kept, but ${held.explanation}.`;
+      return output.result(result, `${output.style("yellow", "pending:")} ${words}`);
     });
   });
 };

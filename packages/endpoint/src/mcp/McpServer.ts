@@ -33,6 +33,8 @@ export interface McpServerOptions {
   /** Of this program, as clients see it. */
   readonly version: string;
   readonly heartbeatMs?: number;
+  /** For a request to arrive whole. A host on this machine writes it at once; nobody holds a connection with less. */
+  readonly requestMsMax?: number;
 }
 
 export interface McpServer {
@@ -47,6 +49,7 @@ const graceMs = 1_000;
 /** Hosts on one machine, each with a few streams. */
 const connectionsMax = 256;
 const catalogListenersMax = 64;
+const requestMsMaxDefault = 10_000;
 
 const refuse = (
   outgoing: ServerResponse,
@@ -167,7 +170,13 @@ export const startMcpServer = async (options: McpServerOptions): Promise<McpServ
     return protocol.serve(incoming, outgoing, body.value);
   };
 
-  const server = createServer((incoming, outgoing) => {
+  const requestMsMax = options.requestMsMax ?? requestMsMaxDefault;
+  const deadlines = {
+    headersTimeout: requestMsMax,
+    requestTimeout: requestMsMax,
+    connectionsCheckingInterval: requestMsMax / 10,
+  };
+  const server = createServer(deadlines, (incoming, outgoing) => {
     answer(incoming, outgoing).catch((error: unknown) => {
       logger("info", "an exchange broke off", causeOf(error));
       outgoing.destroy();

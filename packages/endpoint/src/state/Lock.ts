@@ -39,7 +39,10 @@ const refuse = (folder: StateFolder, database: DatabaseSync, error: unknown): ne
     throw new StateError("held", `${folder.path} is in use by ${holder}: stop it, or choose another --state`);
   }
   if (code !== null && corrupt.has(code)) {
-    throw new StateError("malformed", `${folder.lock} is damaged: delete that one file and start again`);
+    throw new StateError(
+      "malformed",
+      `${folder.lock} is damaged: make sure that no daemon runs on ${folder.path}, then delete that one file and start again`,
+    );
   }
   throw new StateError("unavailable", `${folder.lock} cannot be locked: check the disk`, { cause: error });
 };

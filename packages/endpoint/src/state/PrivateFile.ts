@@ -10,7 +10,7 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeSync,
+  writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
 import { codeOf, StateError } from "./StateError.ts";
@@ -31,14 +31,14 @@ const flush = (path: string): void => {
 const staged = (path: string, text: string, publish: (staging: string) => void): void => {
   const staging = `${path}.${process.pid}.new`;
   rmSync(staging, { force: true });
-  const descriptor = openSync(staging, "wx", ownerOnly);
   try {
-    writeSync(descriptor, text);
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-  try {
+    const descriptor = openSync(staging, "wx", ownerOnly);
+    try {
+      writeFileSync(descriptor, text);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
     publish(staging);
     flush(dirname(path));
   } finally {

@@ -218,3 +218,17 @@ verifies("MGT-06", "an unknown method is unknown, a batch is none, and a notific
   });
   expect(taken.status).toBe(202);
 });
+
+verifies("MGT-15", "an unfinished head and an unfinished body both end their connections", async () => {
+  const hasty = await startEndpoint({ requestMsMax: 200 });
+  try {
+    const head = `POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:${hasty.port}\r\n`;
+    const halves = [head, `${head}content-type: application/json\r\ncontent-length: 100\r\n\r\n{`];
+    // Resolves when the server has ended the connection.
+    for (const half of halves) expect(await RawHttp.raw(hasty.port, half)).not.toContain("200 OK");
+    const answer = await RawHttp.callTool(hasty.port, "status", {});
+    expect(answer.status).toBe(200);
+  } finally {
+    await hasty.close();
+  }
+});

@@ -75,6 +75,7 @@ export interface TestEndpoint {
 export interface TestEndpointOptions {
   readonly registered?: boolean;
   readonly heartbeatMs?: number;
+  readonly requestMsMax?: number;
   /** 0, any free one, unless a test starts again where another endpoint was. */
   readonly port?: number;
   readonly overrides?: Partial<Operations>;
@@ -143,6 +144,7 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
     random: randomBytes,
     version: "0.0.0-test",
     ...(options.heartbeatMs === undefined ? {} : { heartbeatMs: options.heartbeatMs }),
+    ...(options.requestMsMax === undefined ? {} : { requestMsMax: options.requestMsMax }),
   });
   const clients: Array<Client> = [];
   return {
