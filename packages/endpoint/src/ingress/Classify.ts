@@ -9,11 +9,11 @@ import type { MulticastItem } from "@social-harness/protocol/delivery/Item";
 import type * as Content from "@social-harness/protocol/history/Content";
 import * as Membership from "@social-harness/protocol/history/Membership";
 import * as Record from "@social-harness/protocol/history/Record";
-import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
 import type { AgentId, ConversationId, RecordHash } from "@social-harness/protocol/identity/Identifier";
 import * as Limits from "@social-harness/protocol/Limits";
 import type { Database, Row } from "../store/Database.ts";
+import * as Cards from "../transport/Cards.ts";
 import * as CollectivePart from "./CollectivePart.ts";
 import * as Inbox from "./Inbox.ts";
 
@@ -53,7 +53,7 @@ type Names = ReadonlyMap<AgentId, AgentName>;
 
 /** The names of a conversation's members. Its cards were verified before it was stored. */
 const namesOf = (row: Row): Names => {
-  const cards = decodeMembership(bytesOf(row.membership)).members.map(AgentCard.decode);
+  const cards = decodeMembership(bytesOf(row.membership)).members.map(Cards.ofText);
   return new Map(cards.map(({ agentId, agentName }) => [agentId, agentName]));
 };
 

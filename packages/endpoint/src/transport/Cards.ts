@@ -19,25 +19,27 @@ const damaged = (row: Row): StoreError =>
       "restore the store from a backup, nothing has been changed or deleted",
   );
 
-const decodeText = (row: Row): AgentCard.AgentCard => {
-  const text = row["card"] as AgentCard.EncodedAgentCard;
+/** `AgentCard.decode`, done once for each text at hand. */
+export const ofText = (text: AgentCard.EncodedAgentCard): AgentCard.AgentCard => {
   const known = decoded.get(text);
   if (known !== undefined) return known;
-  let card: AgentCard.AgentCard;
-  try {
-    card = AgentCard.decode(text);
-  } catch (error) {
-    if (error instanceof DecodeError) throw damaged(row);
-    throw error;
-  }
+  const card = AgentCard.decode(text);
   if (decoded.size >= decodedMax) decoded.delete(decoded.keys().next().value as AgentCard.EncodedAgentCard);
   decoded.set(text, card);
   return card;
 };
 
+const ofRow = (row: Row): AgentCard.AgentCard => {
+  try {
+    return ofText(row["card"] as AgentCard.EncodedAgentCard);
+  } catch (error) {
+    throw error instanceof DecodeError ? damaged(row) : error;
+  }
+};
+
 /** The card of a row, believed only while it is the one that was verified. Throws `StoreError`. */
 export const decode = (row: Row): AgentCard.AgentCard => {
-  const card = decodeText(row);
+  const card = ofRow(row);
   const isWhole =
     digestOf(card) === row["card_digest"] &&
     card.agentId === row["agent_id"] &&
