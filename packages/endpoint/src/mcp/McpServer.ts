@@ -50,6 +50,8 @@ const graceMs = 1_000;
 const connectionsMax = 256;
 const catalogListenersMax = 64;
 const requestMsMaxDefault = 10_000;
+/** Longer than clients keep an idle connection, so that it is they who close it: a POST that meets our close is lost. */
+const keepAliveMs = 75_000;
 
 const refuse = (
   outgoing: ServerResponse,
@@ -175,6 +177,7 @@ export const startMcpServer = async (options: McpServerOptions): Promise<McpServ
     headersTimeout: requestMsMax,
     requestTimeout: requestMsMax,
     connectionsCheckingInterval: requestMsMax / 10,
+    keepAliveTimeout: keepAliveMs,
   };
   const server = createServer(deadlines, (incoming, outgoing) => {
     answer(incoming, outgoing).catch((error: unknown) => {
