@@ -76,7 +76,7 @@ CREATE TABLE own_vote (
   signature TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX own_vote_slot
-  ON own_vote (conversation_id, kind, height, round, CASE in_proposal WHEN 0 THEN '' ELSE record_hash END);
+  ON own_vote (conversation_id, height, round, kind, CASE in_proposal WHEN 0 THEN '' ELSE record_hash END);
 
 -- Posts of this agent, each with its hash, from the moment a call persisted them. Never deleted.
 CREATE TABLE intent (
