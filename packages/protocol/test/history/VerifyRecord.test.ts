@@ -186,6 +186,41 @@ describe("a record whose hashes all recompute, signed by everybody", () => {
     const anchorHash = AnchorHash.fromBytes(bytes32);
     expect(refusalOf(recast(post, { anchorHash }))).toBe("anchor");
   });
+  verifies("HIS-60", "is refused under another anchor even when it brings that one along", () => {
+    const other = { ...chain.anchor, routerInstanceId: RouterInstanceId.fromBytes(Buffer.alloc(16, 1)) };
+    const core = recast(post, { anchorHash: Record.anchorHashOf(other) });
+    expect(reasonOf(() => verifyAt(chain, 2, certifiedBy(chain.signers, core, other)))).toBe("anchor");
+  });
+  verifies(["HIS-05", "HIS-07"], "is refused when action and intent contradict each other", () => {
+    const { action } = post.recordCore as Record.PostCore;
+    const [, author] = chain.members.ids;
+    const lies: ReadonlyArray<Partial<Record.PostAction>> = [
+      { postIntentHash: PostIntentHash.fromBytes(bytes32) },
+      ...[
+        { authorAgentId: author as Record.PostAction["authorAgentId"] },
+        { conversationId: ConversationId.fromBytes(bytes32) },
+        { membershipHash: MembershipHash.fromBytes(bytes32) },
+      ].map((change) => {
+        const postIntent = { ...action.postIntent, ...change };
+        return { postIntent, postIntentHash: Record.postIntentHashOf(postIntent) };
+      }),
+    ];
+    for (const lie of lies) {
+      const whole = { ...action, ...lie };
+      const core = {
+        ...(post.recordCore as Record.PostCore),
+        action: whole,
+        actionHash: Record.actionHashOf(whole),
+      };
+      expect(refusalOf(core)).toBe("inconsistent");
+    }
+    expect(
+      refusalOf({
+        ...(post.recordCore as Record.PostCore),
+        membershipHash: MembershipHash.fromBytes(bytes32),
+      }),
+    ).toBe("inconsistent");
+  });
   verifies("HIS-60", "is refused in another conversation or membership", () => {
     const conversationId = ConversationId.fromBytes(bytes32);
     expect(refusalOf(recast(post, { conversationId }, { conversationId }))).toBe("membership");
