@@ -101,6 +101,8 @@ const prepareFile = (sqlite: DatabaseSync): void => {
   const version = versionOf(sqlite);
   sqlite.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
   sqlite.exec(`PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = ${checkpointPages};`);
+  // What a savepoint may have to undo is kept in memory: otherwise every fifth turn wrote it to a temporary file.
+  sqlite.exec("PRAGMA temp_store = MEMORY;");
   migrate(sqlite, version);
 };
 
