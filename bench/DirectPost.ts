@@ -41,7 +41,7 @@ const turns: ReadonlyArray<Turn> = [
 const rounds = 25;
 const postsInRound = 10;
 /** Until then code is compiled and every write-ahead log has the size that it keeps: a growing file costs each commit more. */
-const warmUpPosts = 500;
+const warmUpPosts = 400;
 /** By then the own copies are folded and acknowledged everywhere: nothing disturbs what is measured next. */
 const quietMs = 70;
 

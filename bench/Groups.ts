@@ -11,9 +11,9 @@ import { cpuMsSince, median } from "./Statistics.ts";
 
 /** Posts of one measurement by the size of the conversation: enough for the processor clock, few enough to be quick. */
 const sizes: ReadonlyArray<{ readonly n: number; readonly posts: number }> = [
-  { n: 2, posts: 200 },
-  { n: 3, posts: 120 },
-  { n: 8, posts: 50 },
+  { n: 2, posts: 120 },
+  { n: 3, posts: 80 },
+  { n: 8, posts: 40 },
   { n: 32, posts: 10 },
 ];
 const warmUpPosts = 10;
