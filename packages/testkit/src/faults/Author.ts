@@ -1,5 +1,6 @@
-// One agent writing into one conversation: a post at a time, each under its own idempotency key, called again under that
-// key whenever its endpoint went away, and now and then although it was answered. Enters into the books what it was told.
+// One agent writing into one conversation: a post or a burst of them at a time, each under its own idempotency key, called
+// again under that key whenever its endpoint went away, and now and then although it was answered or is being answered.
+// Enters into the books what it was told.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { PostId } from "@social-harness/protocol/identity/Identifier";
@@ -21,6 +22,9 @@ export interface AuthorOptions {
 
 const pauseMsMax = 1_200;
 const retryMs = 20;
+/** Now and then several posts at once, whose order is the endpoint's to choose. */
+const burstChance = 0.15;
+const burstMax = 6;
 /** Most posts are short; a few are large enough to be cut in two by a kill, in a socket or on a disk. */
 const sizes: ReadonlyArray<readonly [probability: number, characters: number]> = [
   [0.01, 50_000],
@@ -46,9 +50,11 @@ export const write = async (options: AuthorOptions): Promise<void> => {
 
   /** Calls until somebody answers; null when the run has failed meanwhile. */
   const send = async (text: string, idempotencyKey: string): Promise<PostId | null> => {
+    const begun = performance.now();
     for (;;) {
       try {
         const { postId } = await client.call("send_message", { input: { to, text }, idempotencyKey });
+        books.noteWait(performance.now() - begun);
         return postId;
       } catch (error) {
         // A first contact needs the Registry, which may be down at this moment; nothing was persisted then.
@@ -63,16 +69,26 @@ export const write = async (options: AuthorOptions): Promise<void> => {
     }
   };
 
-  for (let number = 0; options.goesOn(); number++) {
-    const key = `${name} ${members.join(" ")} ${number}`;
-    const text = `${key} ${fillerOf(random)}`;
-    const postId = await send(text, key);
+  /** One post under its own key; the same call comes again for some, at the same time or after the answer. */
+  const post = async (key: string, text: string, again: number, burst: number): Promise<void> => {
+    const first = send(text, key);
+    const together = again < 0.05 ? send(text, key) : null;
+    const postId = await first;
     if (postId === null) return;
-    books.enter(members, { author: name, key, text, postId });
-    if (random.chance(0.1)) {
-      const again = await send(text, key);
-      if (again !== null && again !== postId) faults.add(`${name} was given two posts under one key: ${key}`);
-    }
-    await sleep(random.below(pauseMsMax));
+    books.enter(members, { author: name, key, text, postId, burst });
+    const repeated = await (again > 0.95 ? send(text, key) : together);
+    if (repeated !== null && repeated !== postId)
+      faults.add(`${name} was given two posts under one key: ${key}`);
+  };
+
+  for (let burst = 0; options.goesOn(); burst++) {
+    const count = random.chance(burstChance) ? 2 + random.below(burstMax - 1) : 1;
+    // Everything is drawn before the first call, so that no answer's time changes what is drawn.
+    const posts = Array.from({ length: count }, (_, index) => {
+      const key = `${name} ${members.join(" ")} ${burst}.${index}`;
+      return post(key, `${key} ${fillerOf(random)}`, random.next(), burst);
+    });
+    await Promise.all(posts);
+    await sleep(random.below(pauseMsMax) * count);
   }
 };

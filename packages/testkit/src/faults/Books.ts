@@ -9,17 +9,22 @@ export interface Sent {
   readonly key: string;
   readonly text: string;
   readonly postId: PostId;
+  /** Posts of one burst were sent at the same time; every later burst began after its answers. */
+  readonly burst: number;
 }
 
 /** A conversation is its members; this is their name for it here. */
 export const conversationOf = (members: ReadonlyArray<string>): string => [...members].sort().join(",");
 
 export interface Books {
-  /** An author was answered: from now on the post exists. Each author enters its posts in the order of its calls. */
+  /** An author was answered: from now on the post exists. */
   readonly enter: (members: ReadonlyArray<string>, sent: Sent) => void;
   readonly postsOf: (conversation: string) => ReadonlyArray<Sent>;
   readonly conversations: () => ReadonlyArray<string>;
   readonly count: () => number;
+  /** How long an author waited for an answer, its endpoint's absences included. */
+  readonly noteWait: (waitedMs: number) => void;
+  readonly longestWaitMs: () => number;
   /** How many items an agent must be handed for the posts so far. */
   readonly owedTo: (agent: string) => number;
 }
@@ -28,6 +33,7 @@ export const create = (): Books => {
   const posts = new Map<string, Array<Sent>>();
   const owed = new Map<string, number>();
   let count = 0;
+  let longestWaitMs = 0;
   return {
     enter: (members, sent) => {
       const conversation = conversationOf(members);
@@ -40,6 +46,10 @@ export const create = (): Books => {
     postsOf: (conversation) => posts.get(conversation) ?? [],
     conversations: () => [...posts.keys()],
     count: () => count,
+    noteWait: (waitedMs) => {
+      longestWaitMs = Math.max(longestWaitMs, waitedMs);
+    },
+    longestWaitMs: () => Math.round(longestWaitMs),
     owedTo: (agent) => owed.get(agent) ?? 0,
   };
 };

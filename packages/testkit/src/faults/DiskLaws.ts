@@ -194,7 +194,7 @@ const askHosts = (
 
 /**
  * What holds besides when all is quiet: nothing waits to be sent, each chain is exactly what its authors were told, each
- * author's posts in the order of its calls, and the hosts were handed all of it. That the members' chains are equal then is
+ * author's posts in the order of its bursts, and the hosts were handed all of it. That the members' chains are equal then is
  * the disk oracle's to say.
  */
 export const askSettled = (
@@ -212,13 +212,17 @@ export const askSettled = (
     for (const { names, records } of conversations) {
       const conversation = conversationOf(names);
       const sent = books.postsOf(conversation);
-      if (sent.length !== records.length)
-        faults.add(`${name} holds ${records.length} posts of ${conversation}, and ${sent.length} were sent`);
+      const bursts = new Map(
+        sent.map(({ author, postId, burst }) => [`${agentIds.get(author)} ${postId}`, burst]),
+      );
+      const kept = records.map(({ author, postId }) => `${author} ${postId}`);
+      if (sent.length !== kept.length || kept.some((post) => !bursts.has(post)))
+        faults.add(`${name} holds other posts of ${conversation} than the ${sent.length} that were sent`);
       for (const author of names) {
-        const said = sent.filter((post) => post.author === author).map(({ postId }) => postId);
-        const kept = records.filter((record) => record.author === agentIds.get(author));
-        if (said.join() !== kept.map(({ postId }) => postId).join())
-          faults.add(`${name} holds other posts of ${author} in ${conversation} than it sent, or reordered`);
+        const own = kept.filter((_, height) => records[height]?.author === agentIds.get(author));
+        const order = own.map((post) => bursts.get(post) ?? 0);
+        if (order.some((burst, index) => burst < (order[index - 1] ?? 0)))
+          faults.add(`${name} holds the posts of ${author} in ${conversation} reordered`);
       }
     }
   }

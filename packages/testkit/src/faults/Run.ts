@@ -26,6 +26,8 @@ export interface Outcome {
   readonly kills: number;
   readonly newcomers: number;
   readonly recordsVerified: number;
+  /** The longest that an author waited for an answer. Told, not judged: it depends on the machine. */
+  readonly longestWaitMs: number;
 }
 
 /** A round is under traffic: so many posts are answered before the next one begins. */
@@ -131,6 +133,7 @@ const perform = async (stage: Stage): Promise<Outcome> => {
     kills,
     newcomers: newcomers.count(),
     recordsVerified,
+    longestWaitMs: books.longestWaitMs(),
   };
 };
 

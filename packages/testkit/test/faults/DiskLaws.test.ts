@@ -72,7 +72,13 @@ const hosts: Journals = new Map([
 const booksOf = (...postIds: ReadonlyArray<string>): Books.Books => {
   const books = Books.create();
   postIds.forEach((postId, number) =>
-    books.enter(names, { author: "ada", key: `k${number}`, text: "", postId: postId as PostId }),
+    books.enter(names, {
+      author: "ada",
+      key: `k${number}`,
+      text: "",
+      postId: postId as PostId,
+      burst: number,
+    }),
   );
   return books;
 };
@@ -154,7 +160,16 @@ const broken: Readonly<Record<string, readonly [Case, says: string]>> = {
   ],
   "an answered post that is gone": [{ books: booksOf("p0", "p1") }, "ada lost the post"],
   "a post under another id than was answered": [{ books: booksOf("p7") }, "ada lost the post"],
-  "posts in another order than they were sent": [{ books: booksOf("p1", "p0") }, "reordered"],
+  "posts in another order than they were sent": [
+    {
+      disks: withBobsChain({
+        records: ["p1", "p0"].map((postId, height) => ({ height, recordHash: "r", author: "ada", postId })),
+      }),
+      books: booksOf("p0", "p1"),
+    },
+    "reordered",
+  ],
+  "posts that nobody sent": [{ books: booksOf() }, "other posts"],
   "an acknowledgment that was forgotten": [
     { disks: withBob({ tokens: [{ token: "bob t0", recordHash: "r0", isAcknowledged: false }] }) },
     "forgot that bob t0 was acknowledged",
