@@ -69,7 +69,11 @@ export const send = (parent: Command): void => {
       if (result.status === "certified") {
         return output.result(result, output.style("green", "certified: the members hold it."));
       }
-      const { held } = await Readiness.read(pathOf(options), mcpUrl);
+      // The post is persisted whatever the daemon says of itself now; it may just be stopping.
+      const held = await Readiness.read(pathOf(options), mcpUrl).then(
+        (health) => health.held,
+        () => null,
+      );
       const words =
         held === null
           ? "it goes out by itself when the network and enough members can be reached; do not send it again."
