@@ -12,7 +12,7 @@ import { binary } from "@social-harness/testkit/faults/Services";
 import { verifies } from "@social-harness/testkit/Verifies";
 
 const kills = 3;
-const agents = 3;
+const agents = 2;
 /** About how long a start takes. */
 const killMsMax = 1_200;
 
