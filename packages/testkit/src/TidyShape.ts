@@ -71,7 +71,7 @@ export const fileNamesRule: Rule = {
 const machinePath = new RegExp(
   `(?<![\\w.~})\\]-])/(?:${["work", "root", "home/\\w+", "Users/\\w+"].join("|")})/`,
 );
-const foreignRegistry = /"resolved": "https?:\/\/(?!registry\.npmjs\.org\/)|^registry\s*=/;
+const foreignRegistry = /"resolved": "https?:\/\/|^registry\s*=/;
 
 const inEveryLine = (name: string, pattern: RegExp, message: string): Rule => ({
   name,
@@ -94,5 +94,5 @@ export const machinePathsRule = inEveryLine(
 export const registryHostRule = inEveryLine(
   "package registry",
   foreignRegistry,
-  "packages come from the public registry; remove the address of another one",
+  "packages come from whatever public registry the client uses; remove the address",
 );

@@ -168,7 +168,7 @@ const examples: Readonly<Record<string, Example>> = {
   "package registry": {
     broken: { "package-lock.json": otherRegistry },
     says: "public registry",
-    sound: { "package-lock.json": '"resolved": "https://registry.npmjs.org/x.tgz"' },
+    sound: { "package-lock.json": '"resolved": "packages/log"' },
   },
 };
 
