@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
-import { cert, key } from "../Certificate.ts";
+import { cert, key } from "@social-harness/testkit/SelfSigned";
 import { failureOf, lastJson, run, runHere, serve, temporaryFolder, type Served } from "../Binary.ts";
 
 interface Health {

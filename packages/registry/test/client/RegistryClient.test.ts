@@ -10,7 +10,7 @@ import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson"
 import { makeRegistryClient } from "@social-harness/registry/client/RegistryClient";
 import * as Wire from "@social-harness/registry/Wire";
 import { verifies } from "@social-harness/testkit/Verifies";
-import * as SelfSigned from "../SelfSigned.ts";
+import * as SelfSigned from "@social-harness/testkit/SelfSigned";
 import { agentOf, clientOf, nameOf, registrySigner, startNetwork, temporaryFolder } from "../TestNetwork.ts";
 import { cardOf, saying, startFake, writeBytes, type Answer } from "./FakeRegistry.ts";
 

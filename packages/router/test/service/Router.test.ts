@@ -3,7 +3,7 @@ import { verifies } from "@social-harness/testkit/Verifies";
 import { expect } from "vitest";
 import * as Transport from "../../src/wire/Transport.ts";
 import { connect, envelopeFrom, makeAgents, startBench, type Agent } from "../Fixture.ts";
-import { cert, key } from "./Certificate.ts";
+import { cert, key } from "@social-harness/testkit/SelfSigned";
 import { authenticateFrame, call, callAs } from "./RawCaller.ts";
 
 const [ada, bob] = makeAgents(2) as [Agent, Agent];

@@ -1,51 +1,15 @@
-// What one plaintext may hold: packets packed for an envelope, and records packed for a catch-up page.
+// Catch-up pages as the store's rows fill them: within one plaintext, and never empty while records are left.
 
-import * as fc from "fast-check";
 import { expect } from "vitest";
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
-import type { Packet } from "@social-harness/protocol/conversation/Packet";
 import { initial } from "@social-harness/protocol/conversation/State";
 import { transition } from "@social-harness/protocol/conversation/Transition";
-import type { AgentId, ConversationId } from "@social-harness/protocol/identity/Identifier";
 import * as Limits from "@social-harness/protocol/Limits";
 import * as Chains from "@social-harness/testkit/Chains";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { create, readsOf } from "../../src/conversations/ConversationRows.ts";
-import type { Send } from "../../src/conversations/Conversations.ts";
 import * as RecordRows from "../../src/store/RecordRows.ts";
-import { pack } from "../../src/transport/Parcels.ts";
 import { temporaryStore } from "../store/TemporaryStore.ts";
-
-/** Only its size matters here: a stand-in that encodes to about `bytes` bytes. */
-const packetOf = (bytes: number, mark: number): Packet =>
-  ({ kind: "record_request", mark, padding: "x".repeat(bytes) }) as unknown as Packet;
-
-verifies("HIS-14", "packets keep their order on every way and never make a plaintext too large", () => {
-  const ways = ["lane", "a", "b"] as const;
-  fc.assert(
-    fc.property(
-      fc.array(fc.record({ way: fc.constantFrom(...ways), bytes: fc.nat(379_000) }), { maxLength: 24 }),
-      (drawn) => {
-        const sends: ReadonlyArray<Send> = drawn.map(({ way, bytes }, mark) => ({
-          conversationId: "c" as ConversationId,
-          to: way as "lane" | AgentId,
-          packet: packetOf(bytes, mark),
-        }));
-        const parcels = pack(sends);
-        for (const way of ways) {
-          const sent = sends.filter(({ to }) => to === way).map(({ packet }) => packet);
-          expect(parcels.filter(({ to }) => to === way).flatMap(({ packets }) => packets)).toEqual(sent);
-        }
-        for (const { texts } of parcels) {
-          expect(texts.length).toBeGreaterThan(0);
-          const plaintext = `{"packets":[${texts.join(",")}],"seen":${"s".repeat(400)}}`;
-          expect(texts.length === 1 || Buffer.byteLength(plaintext) <= Limits.packetBytesMax).toBe(true);
-        }
-      },
-    ),
-    { numRuns: 40 },
-  );
-});
 
 verifies(
   "HIS-14",
