@@ -75,7 +75,7 @@ const insert = (db: Database.Database, members: readonly [Member, Member], count
     head = { height, recordHash };
   }
   if (head === null) return;
-  const anchor = { anchorHash, round: 0, routerInstanceId };
+  const anchor = { anchorHash, round: 0, routerInstanceId, base: null, carried: null };
   ConversationRows.save(db, { ...row, state: { ...initial, anchor, head: { ...head, anchorHash } } });
 };
 

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { verifyRecords } from "@social-harness/endpoint/store/VerifyRecords";
 import { preimage } from "@social-harness/protocol/encoding/Hash";
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
+import * as VerifiedChain from "@social-harness/protocol/history/VerifiedChain";
 import { type ChainHead, verifyNext } from "@social-harness/protocol/history/VerifyRecord";
 import { Ed25519Signature, type SigningKey } from "@social-harness/protocol/identity/Identifier";
 import * as Chains from "@social-harness/testkit/Chains";
@@ -28,18 +29,19 @@ interface Bare {
   readonly signature: Buffer;
 }
 
-const postIsNew = (): boolean => false;
+/** Chains of round 0 ask nothing of their ancestors but that no post is repeated, and these repeat none. */
+const nothingBelow = VerifiedChain.ancestryOf([]);
 
 const inline = (records: ReadonlyArray<HistoryRecord>, trust = Chains.trust): ChainHead | null => {
   let head: ChainHead | null = null;
-  for (const record of records) head = verifyNext(trust, head, record, postIsNew);
+  for (const record of records) head = verifyNext(trust, head, record, nothingBelow);
   return head;
 };
 
 const pooled = async (records: ReadonlyArray<HistoryRecord>): Promise<void> => {
   let head: ChainHead | null = null;
   for (let at = 0; at < records.length; at += batch) {
-    head = await verifyRecords(Chains.trust, head, records.slice(at, at + batch), postIsNew);
+    head = await verifyRecords(Chains.trust, head, records.slice(at, at + batch), nothingBelow);
   }
 };
 

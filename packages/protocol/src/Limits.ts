@@ -44,6 +44,9 @@ export const agentCardBytesMax = 1_024;
 /** Silence before a member repeats its own signed work, doubling to the maximum while nothing moves. */
 export const silenceMsMin = 3_000;
 export const silenceMsMax = 300_000;
+/** No progress for this long, with a quorum heard, is cause for another round; doubling to the maximum. */
+export const roundMsMin = 15_000;
+export const roundMsMax = 300_000;
 /** Step between members who could spread the same completed certificate. */
 export const spreadStepMs = 250;
 /** How long an author lets another go next after certifying its own post over the other's losing proposal. */

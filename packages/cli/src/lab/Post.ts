@@ -5,7 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { membersOf, type MessageAddress } from "@social-harness/protocol/address/Address";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import type { PostId, SigningKey } from "@social-harness/protocol/identity/Identifier";
-import * as VerifyRecord from "@social-harness/protocol/history/VerifyRecord";
+import * as VerifiedChain from "@social-harness/protocol/history/VerifiedChain";
+import type * as VerifyRecord from "@social-harness/protocol/history/VerifyRecord";
 import { readConversation, searchConversations } from "../daemon/History.ts";
 import { failed, Failure } from "../Failure.ts";
 import type { LabAgent } from "./Lab.ts";
@@ -88,13 +89,11 @@ export const heldBy = async (agent: LabAgent, registryKey: SigningKey): Promise<
   const held: Array<Held> = [];
   for (const address of await searchConversations(client)) {
     const records = await readConversation(client, address);
-    const used = new Set<string>();
-    let head: VerifyRecord.ChainHead | null = null;
+    const chain = VerifiedChain.begin(trust);
     const posts: Array<Held["posts"][number]> = [];
     for (const record of records) {
       const { authorAgentId, postIntent } = record.recordCore.action;
-      head = VerifyRecord.verifyNext(trust, head, record, (author, postId) => used.has(author + postId));
-      used.add(authorAgentId + postIntent.postId);
+      const head = chain.take(record);
       const from = head.members.cardOf(authorAgentId)?.agentName ?? "";
       const text = postIntent.content.map((part) => (part.type === "text" ? part.text : "")).join("");
       posts.push({ from, postId: postIntent.postId, text });

@@ -7,7 +7,9 @@ import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson"
 import { hashOfText } from "@social-harness/protocol/encoding/Hash";
 import type { Reads } from "@social-harness/protocol/conversation/Event";
 import { initial, type State } from "@social-harness/protocol/conversation/State";
+import type { RouterAnchor } from "@social-harness/protocol/history/Evidence";
 import * as Membership from "@social-harness/protocol/history/Membership";
+import * as Reanchor from "@social-harness/protocol/history/Reanchor";
 import type { PostIntent, RecordCore } from "@social-harness/protocol/history/Record";
 import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
 import {
@@ -256,6 +258,17 @@ export const readsOf = (db: Database, conversationId: ConversationId): Reads => 
       postId,
     ) !== undefined,
   heightOf: (recordHash) => RecordRows.heightOf(db, conversationId, recordHash),
+  anchor: (anchorHash) => {
+    const row = db.get(
+      "SELECT anchor FROM anchor WHERE conversation_id = ? AND anchor_hash = ?",
+      conversationId,
+      anchorHash,
+    );
+    if (row === undefined) return null;
+    const anchor = JSON.parse(row["anchor"] as string) as RouterAnchor;
+    if (Reanchor.hashOf(anchor) !== anchorHash) throw damaged({ conversation_id: conversationId });
+    return anchor;
+  },
   recordAt: (height) => RecordRows.at(db, conversationId, height),
   recordsAfter: (height, bytesMax) =>
     RecordRows.list(db, conversationId, {

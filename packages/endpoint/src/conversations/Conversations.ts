@@ -221,6 +221,14 @@ const apply = (db: Database, conversationId: ConversationId, self: AgentId, comm
         command.recordHash,
       );
       return;
+    case "keep-anchor":
+      db.run(
+        "INSERT INTO anchor (conversation_id, anchor_hash, anchor) VALUES (?, ?, ?)",
+        conversationId,
+        command.anchorHash,
+        CanonicalJson.encode(command.anchor as CanonicalJson.Json),
+      );
+      return;
     case "own-vote":
       db.run(
         `INSERT INTO own_vote (conversation_id, kind, height, round, record_hash, anchor_hash, in_proposal, signature)

@@ -16,6 +16,7 @@ import * as ConversationRows from "../conversations/ConversationRows.ts";
 import type { Database } from "../store/Database.ts";
 import * as RecordRows from "../store/RecordRows.ts";
 import { headBefore } from "../store/StartUpCheck.ts";
+import * as StoredAncestry from "../store/StoredAncestry.ts";
 import { verifyRecords } from "../store/VerifyRecords.ts";
 import * as Cards from "../transport/Cards.ts";
 import type { Continuations } from "./Continuations.ts";
@@ -183,15 +184,8 @@ const verifyPage = async (
   const conversation = ConversationRows.load(db, trust, conversationId);
   if (conversation === null) throw damaged("the conversation's row is missing");
   try {
-    await verifyRecords(trust, headBefore(db, conversation, first), records, (author, postId) => {
-      const row = db.get(
-        "SELECT height FROM record WHERE conversation_id = ? AND author_agent_id = ? AND post_id = ?",
-        conversationId,
-        author,
-        postId,
-      );
-      return row !== undefined && Number(row["height"]) < first.recordCore.action.height;
-    });
+    const ancestry = StoredAncestry.below(db, conversationId, first.recordCore.action.height);
+    await verifyRecords(trust, headBefore(db, conversation, first), records, ancestry);
   } catch (error) {
     if (!(error instanceof RecordError)) throw error;
     throw damaged(`a record does not verify: ${error.message}`, error);

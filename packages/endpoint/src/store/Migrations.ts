@@ -63,11 +63,19 @@ CREATE TABLE candidate (
   PRIMARY KEY (conversation_id, record_hash)
 ) STRICT;
 
+-- Anchors that were accepted here, whole: evidence and catch-up name them for ever.
+CREATE TABLE anchor (
+  conversation_id TEXT NOT NULL REFERENCES conversation,
+  anchor_hash TEXT NOT NULL,
+  anchor TEXT NOT NULL,
+  PRIMARY KEY (conversation_id, anchor_hash)
+) STRICT, WITHOUT ROWID;
+
 -- Every vote that this endpoint ever signed. The index is the last line of defence against a conflicting one: a slot has
 -- one vote of a kind, and only the votes inside own proposals of a two-member conversation stand beside it, one a record.
 CREATE TABLE own_vote (
   conversation_id TEXT NOT NULL REFERENCES conversation,
-  kind TEXT NOT NULL CHECK (kind IN ('action', 'durability')),
+  kind TEXT NOT NULL CHECK (kind IN ('action', 'durability', 'carry')),
   height INTEGER NOT NULL,
   round INTEGER NOT NULL,
   record_hash TEXT NOT NULL,

@@ -4,6 +4,7 @@
 
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
+import * as Reanchor from "@social-harness/protocol/history/Reanchor";
 import { RecordError } from "@social-harness/protocol/history/RecordError";
 import type { ChainHead, Trust } from "@social-harness/protocol/history/VerifyRecord";
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
@@ -20,6 +21,7 @@ import { type Database, explained, type Row, StoreError } from "./Database.ts";
 import * as Cards from "../transport/Cards.ts";
 import * as RecordRows from "./RecordRows.ts";
 import * as Settings from "./Settings.ts";
+import * as StoredAncestry from "./StoredAncestry.ts";
 import { verifyRecords } from "./VerifyRecords.ts";
 
 const corrupt = (conversationId: string, what: string): StoreError =>
@@ -150,7 +152,8 @@ const verify = async (db: Database, trust: Trust, walk: Walk): Promise<number> =
   const conversation = load(db, trust, walk.conversationId) as Conversation;
   walk.head ??= headBefore(db, conversation, first);
   try {
-    walk.head = await verifyRecords(trust, walk.head, walk.unverified, () => false);
+    const ancestry = StoredAncestry.below(db, walk.conversationId, first.recordCore.action.height);
+    walk.head = await verifyRecords(trust, walk.head, walk.unverified, ancestry);
   } catch (error) {
     if (!(error instanceof RecordError)) throw error;
     throw corrupt(walk.conversationId, `does not verify: ${error.message}`);
@@ -175,5 +178,6 @@ export const headBefore = (
     height: height - 1,
     recordHash: before.recordHash,
     anchorHash: before.recordCore.anchorHash,
+    round: Reanchor.bodyOf(before.routerAnchor).round,
   };
 };

@@ -4,11 +4,9 @@
 import type { Json } from "@social-harness/protocol/encoding/CanonicalJson";
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import { RecordError } from "@social-harness/protocol/history/RecordError";
-import { type ChainHead, type Trust, verifyNext } from "@social-harness/protocol/history/VerifyRecord";
+import { type Ancestry, type ChainHead, type Trust, verifyNext } from "@social-harness/protocol/history/VerifyRecord";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import type { Ed25519Signature, SigningKey } from "@social-harness/protocol/identity/Identifier";
-
-type PostUsed = Parameters<typeof verifyNext>[3];
 
 interface Deferred {
   readonly key: SigningKey;
@@ -22,7 +20,7 @@ export const verifyRecords = async (
   { registryKey }: Trust,
   head: ChainHead | null,
   records: ReadonlyArray<HistoryRecord>,
-  postUsed: PostUsed,
+  ancestry: Ancestry,
 ): Promise<ChainHead> => {
   const deferred: Array<Deferred> = [];
   const noting: Trust = {
@@ -35,7 +33,7 @@ export const verifyRecords = async (
     },
   };
   let last = head;
-  for (const record of records) last = verifyNext(noting, last, record, postUsed);
+  for (const record of records) last = verifyNext(noting, last, record, ancestry);
   if (last === null) throw new RangeError("no records to verify");
   const verdicts = await Promise.all(
     deferred.map(({ key, artifact, value, signature }) =>

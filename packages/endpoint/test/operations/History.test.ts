@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { initial } from "@social-harness/protocol/conversation/State";
 import { type AgentId, RecordHash } from "@social-harness/protocol/identity/Identifier";
+import * as VerifiedChain from "@social-harness/protocol/history/VerifiedChain";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { makeRegistryClient } from "@social-harness/registry/client/RegistryClient";
 import * as Chains from "@social-harness/testkit/Chains";
@@ -65,7 +66,7 @@ verifies(
     const records = [first, second, third].flatMap((page) => page.records);
     expect(records.map(({ recordCore }) => recordCore.action.height)).toEqual(records.map((_, i) => i));
     const trust = { verifier: Ed25519.verifier, registryKey: network.registryKey };
-    await expect(verifyRecords(trust, null, records, () => false)).resolves.toMatchObject({ height: 109 });
+    await expect(verifyRecords(trust, null, records, VerifiedChain.ancestryOf([]))).resolves.toMatchObject({ height: 109 });
     expect(await ann.history("agent:bob", records[109]?.recordHash)).toHaveLength(1);
     expect(await ann.history("agent:bob", records[59]?.recordHash)).toHaveLength(51);
     const whole = await ann.history("agent:bob");

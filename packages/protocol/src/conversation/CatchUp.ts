@@ -5,18 +5,22 @@ import * as CanonicalJson from "../encoding/CanonicalJson.ts";
 import type { HistoryRecord } from "../history/Evidence.ts";
 import * as Record from "../history/Record.ts";
 import { RecordError } from "../history/RecordError.ts";
-import { type ChainHead, verifyCore, verifyNext } from "../history/VerifyRecord.ts";
+import * as Reanchor from "../history/Reanchor.ts";
+import { type Ancestry, type ChainHead, verifyCore, verifyNext } from "../history/VerifyRecord.ts";
+import type { RecordHash } from "../identity/Identifier.ts";
 import * as Limits from "../Limits.ts";
 import { askOn, easeBehind, withKeptEvidence } from "./Behind.ts";
+import { entriesOf, isActionCertified } from "./Certificates.ts";
 import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
 import type { CertifiedRecord } from "./Packet.ts";
-import { commitRecord, entriesOf, isActionCertified, routerAnchorOf } from "./Settle.ts";
+import { isWanted } from "./Rounds.ts";
+import { commitRecord } from "./Settle.ts";
 import { nextHeight, openRecordOf } from "./State.ts";
 import { keepVotes } from "./Votes.ts";
 
-/** Room for the page's own fields beside its items. */
-const pageFrameBytes = 1_024;
+/** Room for the page's own fields beside its records: the current anchor with the statements of 32 members. */
+const pageFrameBytes = 32_768;
 
 export const answerCatchUp = (draft: Draft, { from, packet }: ReceivedOf<"catch_up_request">): void => {
   const { reads, members } = draft.inputs;
@@ -25,11 +29,15 @@ export const answerCatchUp = (draft: Draft, { from, packet }: ReceivedOf<"catch_
     known === null
       ? { records: [], hasMore: false }
       : reads.recordsAfter(known, Limits.packetBytesMax - pageFrameBytes);
+  const { anchor } = draft.state;
+  const current = anchor === null ? null : draft.anchor(anchor.anchorHash);
+  const tellsAnchor =
+    !page.hasMore && current?.kind === "completed_reanchor" && packet.knownAnchorHash !== anchor?.anchorHash;
   draft.unicast(from, {
     kind: "catch_up_page",
     conversationId: members.conversationId,
     afterRecordHash: packet.knownRecordHash,
-    items: page.records.map(certifiedRecordOf),
+    items: [...page.records.map(certifiedRecordOf), ...(tellsAnchor ? [current] : [])],
     hasMore: page.hasMore,
   });
 };
@@ -61,6 +69,7 @@ export const takeCatchUpPage = (draft: Draft, { from, packet }: ReceivedOf<"catc
   }
   for (const record of verified) commitRecord(draft, record);
   draft.certificateSeen = verified.length > 0;
+  takeAnchorOf(draft, packet);
   if (verified.length > 0 && packet.hasMore) {
     // Who sent true records and has more of them is asked on, whether or not the target is reached.
     return askOn(draft, state.behind ?? { ...before, missing: null }, from);
@@ -71,33 +80,66 @@ export const takeCatchUpPage = (draft: Draft, { from, packet }: ReceivedOf<"catc
   easeBehind(draft);
 };
 
+/** The anchor that the conversation stands under now, which no record may have named yet. */
+const takeAnchorOf = (draft: Draft, packet: ReceivedOf<"catch_up_page">["packet"]): void => {
+  const last = packet.items.at(-1);
+  if (last?.kind !== "completed_reanchor") return;
+  const { rounds, anchor } = draft.state;
+  const { round } = last.body;
+  if (round < rounds.bound || round <= (anchor?.round ?? 0) || round <= (rounds.pending?.body.round ?? 0)) return;
+  draft.state.rounds = { ...rounds, pending: last };
+  draft.progressed = true;
+};
+
 /** Verifies a page whole, before anything of it is taken. Records at or below the head are passed over. */
 const verifyPage = (
   draft: Draft,
   packet: ReceivedOf<"catch_up_page">["packet"],
 ): ReadonlyArray<HistoryRecord> => {
   const { inputs, state } = draft;
-  let chain: ChainHead | null = state.head === null ? null : { ...state.head, members: inputs.members };
-  const seen = new Set<string>();
+  let chain: ChainHead | null = headOf(draft);
+  const seen = new Map<RecordHash, HistoryRecord>();
+  const used = new Set<string>();
   const verified: Array<HistoryRecord> = [];
+  const ancestry: Ancestry = {
+    postUsed: (author, postId) => used.has(`${author} ${postId}`) || draft.postUsed(author, postId),
+    find: (recordHash) => placeOf(seen.get(recordHash) ?? draft.certified(recordHash)),
+    hashAt: (height) =>
+      [...seen.values()].find((record) => record.recordCore.action.height === height)?.recordHash ??
+      draft.certifiedAt(height)?.recordHash ??
+      null,
+  };
   for (const item of packet.items) {
     if (item.kind !== "certified_record") {
-      throw new RecordError("reanchor-unsupported", "the page holds a completed re-anchor");
+      Reanchor.verify(inputs.trust, inputs.members, item);
+      continue;
     }
     const { kind: _, ...fields } = item;
     const { action } = item.recordCore;
     if (action.height < nextHeight(state)) continue;
     const record: HistoryRecord = { recordHash: Record.recordHashOf(item.recordCore), ...fields };
-    chain = verifyNext(inputs.trust, chain, record, (author, postId) => {
-      return seen.has(`${author} ${postId}`) || draft.postUsed(author, postId);
-    });
+    chain = verifyNext(inputs.trust, chain, record, ancestry);
     if (chain.members.membershipHash !== inputs.members.membershipHash) {
       throw new RecordError("membership", "the page belongs to another membership");
     }
-    seen.add(`${action.authorAgentId} ${action.postIntent.postId}`);
+    used.add(`${action.authorAgentId} ${action.postIntent.postId}`);
+    seen.set(record.recordHash, record);
     verified.push(record);
   }
   return verified;
+};
+
+const placeOf = (record: HistoryRecord | null): ReturnType<Ancestry["find"]> =>
+  record === null
+    ? null
+    : { height: record.recordCore.action.height, anchorHash: record.recordCore.anchorHash };
+
+/** The certified head as verification needs it. */
+const headOf = (draft: Draft): ChainHead | null => {
+  const { head } = draft.state;
+  if (head === null) return null;
+  const { round } = Reanchor.bodyOf(draft.anchor(head.anchorHash));
+  return { ...head, round, members: draft.inputs.members };
 };
 
 export const answerRecordRequest = (draft: Draft, { from, packet }: ReceivedOf<"record_request">): void => {
@@ -109,8 +151,8 @@ export const answerRecordRequest = (draft: Draft, { from, packet }: ReceivedOf<"
     return draft.unicast(from, { kind: "record_response", recordCore, routerAnchor, actionSignatures });
   }
   const open = draft.find(packet.recordHash);
-  const routerAnchor = routerAnchorOf(draft);
-  if (open === undefined || routerAnchor === null || !isActionCertified(draft, open)) return;
+  if (open === undefined || !isActionCertified(draft, open) || !draft.knowsAnchor(open.anchorHash)) return;
+  const routerAnchor = draft.anchor(open.anchorHash);
   draft.unicast(from, {
     kind: "record_response",
     recordCore: draft.core(open.recordHash),
@@ -122,12 +164,17 @@ export const answerRecordRequest = (draft: Draft, { from, packet }: ReceivedOf<"
 /** The core that an action certificate spoke about. It has no place in the lane, so it can be staged but takes no lock. */
 export const takeRecordResponse = (draft: Draft, { packet }: ReceivedOf<"record_response">): void => {
   const { state, inputs } = draft;
-  const { recordCore: core, actionSignatures } = packet;
-  const wanted = state.behind?.missing?.recordHash;
-  if (wanted === undefined || core.action.height !== nextHeight(state)) return;
+  const { recordCore: core, routerAnchor, actionSignatures } = packet;
+  const recordHash = Record.recordHashOf(core);
+  const isMissing = state.behind?.missing?.recordHash === recordHash;
+  if ((!isMissing && !isWanted(draft, recordHash)) || core.action.height !== nextHeight(state)) return;
+  if (draft.find(recordHash) !== undefined) return keepVotes(draft, recordHash, "action", actionSignatures);
   try {
-    const head = state.head === null ? null : { ...state.head, members: inputs.members };
-    const members = verifyCore(inputs.trust, head, wanted, core);
+    const members = verifyCore(inputs.trust, headOf(draft), recordHash, core);
+    if (routerAnchor.kind === "completed_reanchor") Reanchor.verify(inputs.trust, inputs.members, routerAnchor);
+    if (Reanchor.hashOf(routerAnchor) !== core.anchorHash) {
+      throw new RecordError("anchor", "the enclosed anchor is not the one that the record names");
+    }
     if (members.membershipHash !== inputs.members.membershipHash) {
       throw new RecordError("membership", "the record belongs to another membership");
     }
@@ -139,7 +186,8 @@ export const takeRecordResponse = (draft: Draft, { packet }: ReceivedOf<"record_
   if (draft.postUsed(authorAgentId, postIntent.postId)) {
     return draft.note("a fetched record repeats a certified post");
   }
-  const record = openRecordOf(wanted, core, { authorSignature: null, laneSequence: null });
+  draft.keepAnchor(core.anchorHash, routerAnchor);
+  const record = openRecordOf(recordHash, core, { authorSignature: null, laneSequence: null });
   draft.addOpen(withKeptEvidence(draft, record), core);
-  keepVotes(draft, wanted, "action", actionSignatures);
+  keepVotes(draft, recordHash, "action", actionSignatures);
 };

@@ -1,7 +1,7 @@
 // What a transition asks of the endpoint. All writes of one transition, the new state included, are one transaction;
 // sends leave as envelopes that the same transaction stored. Nothing here has happened yet.
 
-import type { HistoryRecord } from "../history/Evidence.ts";
+import type { HistoryRecord, RouterAnchor } from "../history/Evidence.ts";
 import type { RecordCore } from "../history/Record.ts";
 import type { AgentId, AnchorHash, Ed25519Signature, PostId, RecordHash } from "../identity/Identifier.ts";
 import type { Packet } from "./Packet.ts";
@@ -11,10 +11,12 @@ export type Command =
   | { readonly kind: "keep-core"; readonly recordHash: RecordHash; readonly core: RecordCore }
   /** Forget the core of a record that can no longer be certified, or that is certified now. */
   | { readonly kind: "drop-core"; readonly recordHash: RecordHash }
+  /** An anchor was accepted, or shown to have been by a certified record. Kept for ever: evidence and catch-up name it. */
+  | { readonly kind: "keep-anchor"; readonly anchorHash: AnchorHash; readonly anchor: RouterAnchor }
   /** A vote that was signed in this transition. Its row is the last defence against a conflicting one. */
   | {
       readonly kind: "own-vote";
-      readonly vote: "action" | "durability";
+      readonly vote: "action" | "durability" | "carry";
       readonly height: number;
       readonly round: number;
       readonly recordHash: RecordHash;

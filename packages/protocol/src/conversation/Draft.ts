@@ -1,15 +1,15 @@
 // The working copy of one transition: the state as it changes, the commands so far, and what this transition already
 // wrote (which reads cannot see yet). Small verbs only; the rules stand in the handlers and in Settle.ts.
 
-import type { HistoryRecord } from "../history/Evidence.ts";
+import type { HistoryRecord, RouterAnchor } from "../history/Evidence.ts";
 import type { RecordCore } from "../history/Record.ts";
-import type { AgentId, PostId, RecordHash } from "../identity/Identifier.ts";
+import type { AgentId, AnchorHash, PostId, RecordHash } from "../identity/Identifier.ts";
 import * as Limits from "../Limits.ts";
 import type { Command } from "./Command.ts";
 import type { Inputs } from "./Event.ts";
 import type { Packet, SignedActionVote, SignedDurabilityVote } from "./Packet.ts";
 import type { OpenRecord, State } from "./State.ts";
-import { hasOpenWork } from "./State.ts";
+import { areLeft, hasOpenWork } from "./State.ts";
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -30,6 +30,8 @@ export class Draft {
   certificateSeen = false;
   readonly endedIntents = new Set<PostId>();
   readonly #cores = new Map<RecordHash, RecordCore>();
+  readonly #anchors = new Map<AnchorHash, RouterAnchor>();
+  readonly #records = new Map<RecordHash, HistoryRecord>();
   readonly #usedPosts = new Set<string>();
   readonly #votesOut = new Map<AgentId, VotesOut>();
   #committed: HistoryRecord | null = null;
@@ -72,6 +74,36 @@ export class Draft {
     return this.#usedPosts.has(`${author} ${postId}`) || this.inputs.reads.postUsed(author, postId);
   }
 
+  /** An anchor that was accepted, whole. */
+  anchor(anchorHash: AnchorHash): RouterAnchor {
+    const anchor = this.#anchors.get(anchorHash) ?? this.inputs.reads.anchor(anchorHash);
+    if (anchor === null) throw new Error(`the accepted anchor ${anchorHash} is not in the store`);
+    return anchor;
+  }
+
+  knowsAnchor(anchorHash: AnchorHash): boolean {
+    return this.#anchors.has(anchorHash) || this.inputs.reads.anchor(anchorHash) !== null;
+  }
+
+  keepAnchor(anchorHash: AnchorHash, anchor: RouterAnchor): void {
+    if (this.knowsAnchor(anchorHash)) return;
+    this.#anchors.set(anchorHash, anchor);
+    this.commands.push({ kind: "keep-anchor", anchorHash, anchor });
+  }
+
+  /** A certified record of this chain, or null. */
+  certified(recordHash: RecordHash): HistoryRecord | null {
+    const written = this.#records.get(recordHash);
+    if (written !== undefined) return written;
+    const height = this.inputs.reads.heightOf(recordHash);
+    return height === null ? null : this.inputs.reads.recordAt(height);
+  }
+
+  certifiedAt(height: number): HistoryRecord | null {
+    for (const record of this.#records.values()) if (record.recordCore.action.height === height) return record;
+    return this.inputs.reads.recordAt(height);
+  }
+
   /** The record of the certified head. */
   headRecord(): HistoryRecord | null {
     const { head } = this.state;
@@ -83,6 +115,7 @@ export class Draft {
 
   noteCommitted(record: HistoryRecord): void {
     this.#committed = record;
+    this.#records.set(record.recordHash, record);
     const { action } = record.recordCore;
     this.#usedPosts.add(`${action.authorAgentId} ${action.postIntent.postId}`);
     this.commands.push({ kind: "commit", record });
@@ -128,6 +161,19 @@ export class Draft {
     else if (this.progressed || this.state.silence === null) {
       this.state.silence = { at: this.inputs.now + Limits.silenceMsMin, intervalMs: Limits.silenceMsMin };
     }
+    this.#watchStall();
     return { state: this.state, commands: this.commands };
+  }
+
+  /** Work that does not move for long, with a quorum heard meanwhile, is cause for another round. */
+  #watchStall(): void {
+    const { state, inputs } = this;
+    const { stall } = state.rounds;
+    if (!inputs.folded || (!hasOpenWork(state) && state.slot.lock === null && !areLeft(state))) {
+      if (stall !== null || state.rounds.heard.length > 0) state.rounds = { ...state.rounds, stall: null, heard: [] };
+    } else if (this.progressed || stall === null) {
+      const intervalMs = stall?.intervalMs ?? Limits.roundMsMin;
+      state.rounds = { ...state.rounds, heard: [], stall: { at: inputs.now + intervalMs, intervalMs } };
+    }
   }
 }

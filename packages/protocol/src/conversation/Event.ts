@@ -1,10 +1,10 @@
 // What can happen to a conversation, and the inputs that the fold takes with every event: time, keys, connection and reads.
 
-import type { HistoryRecord } from "../history/Evidence.ts";
+import type { HistoryRecord, RouterAnchor } from "../history/Evidence.ts";
 import type * as Membership from "../history/Membership.ts";
 import type { PostIntent, RecordCore } from "../history/Record.ts";
 import type { Trust } from "../history/VerifyRecord.ts";
-import type { AgentId, PostId, RecordHash, RouterInstanceId } from "../identity/Identifier.ts";
+import type { AgentId, AnchorHash, PostId, RecordHash, RouterInstanceId } from "../identity/Identifier.ts";
 import type { Signer } from "../identity/Signing.ts";
 import type { Packet, PacketKind, PacketOf } from "./Packet.ts";
 
@@ -41,6 +41,8 @@ export interface Reads {
   /** Whether a certified record of this conversation carries (author, postId). */
   readonly postUsed: (author: AgentId, postId: PostId) => boolean;
   readonly heightOf: (recordHash: RecordHash) => number | null;
+  /** An anchor that was accepted here, whole. */
+  readonly anchor: (anchorHash: AnchorHash) => RouterAnchor | null;
   readonly recordAt: (height: number) => HistoryRecord | null;
   /** Certified records above `height` (-1 for all) while their JCS bytes stay under the bound, at least one. */
   readonly recordsAfter: (

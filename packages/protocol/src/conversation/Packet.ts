@@ -6,7 +6,7 @@ import type { Json } from "../encoding/CanonicalJson.ts";
 import * as Closed from "../encoding/Closed.ts";
 import { DecodeError } from "../encoding/DecodeError.ts";
 import { CompletedReanchor, RouterAnchor, Signatures } from "../history/Evidence.ts";
-import { Height, RecordCore } from "../history/Record.ts";
+import { Anchor, Height, RecordCore } from "../history/Record.ts";
 import {
   ActionVote,
   CarryVote,
@@ -46,6 +46,7 @@ export type SignedActionVote = typeof SignedActionVote.Type;
 export const SignedDurabilityVote = Schema.Struct({ ...DurabilityVote.fields, signature });
 export type SignedDurabilityVote = typeof SignedDurabilityVote.Type;
 export const SignedCarryVote = Schema.Struct({ ...CarryVote.fields, signature });
+export type SignedCarryVote = typeof SignedCarryVote.Type;
 
 export const VotePacket = Schema.Struct({
   kind: Schema.Literal("vote_packet"),
@@ -130,20 +131,32 @@ export type WithdrawalPacket = typeof WithdrawalPacket.Type;
 export const WishPacket = Schema.Struct({ ...Wish.fields, signature });
 export type WishPacket = typeof WishPacket.Type;
 
-const ActionProof = Schema.Struct({ recordCore: RecordCore, actionSignatures: Signatures });
-const CarryProof = Schema.Struct({ anchorHash: AnchorHash.schema, carryVotes: Signatures });
+/** An action certificate by its votes alone: hashes, no content. */
+export const Certificate = Schema.Struct({
+  recordHash: RecordHash.schema,
+  actionHash: ActionHash.schema,
+  height: Height,
+  previousRecordHash: Schema.NullOr(RecordHash.schema),
+  anchorHash: AnchorHash.schema,
+  signatures: Signatures,
+});
+export type Certificate = typeof Certificate.Type;
+
+/** Statements travel with their proofs; each anchor's body proves the round that its hash stands for. */
 export const StatementPacket = Schema.Struct({
   kind: Schema.Literal("statement_packet"),
   statement: ReanchorStatement,
   signature,
   headProof: Schema.NullOr(
+    Schema.Struct({ action: Certificate, durabilityAnchorHash: AnchorHash.schema, durabilityVotes: Signatures }),
+  ),
+  preparedProof: Schema.NullOr(
     Schema.Struct({
-      ...ActionProof.fields,
-      durabilityAnchorHash: AnchorHash.schema,
-      durabilityVotes: Signatures,
+      action: Certificate,
+      anchor: Anchor,
+      carry: Schema.NullOr(Schema.Struct({ anchor: Anchor, carryVotes: Signatures })),
     }),
   ),
-  preparedProof: Schema.NullOr(Schema.Struct({ ...ActionProof.fields, carry: Schema.NullOr(CarryProof) })),
 });
 export type StatementPacket = typeof StatementPacket.Type;
 

@@ -17,27 +17,28 @@ export const takeProposal = (
 ): void => {
   const { state, inputs } = draft;
   const { recordCore: core, authorSignature } = packet;
-  if (laneSequence === null || core.action.authorAgentId !== from) {
-    return draft.note("a proposal came outside the lane or from another than its author");
-  }
-  if (core.action.height < nextHeight(state)) return noteLoser(draft, core);
+  if (laneSequence === null) return draft.note("a proposal came outside the lane");
+  const author = core.action.authorAgentId;
+  if (core.action.height < nextHeight(state)) return author === from ? noteLoser(draft, core) : undefined;
   const recordHash = Record.recordHashOf(core);
   const known = draft.find(recordHash);
+  if (author !== from && known !== undefined) return passedOn(draft, known, from, laneSequence);
   // Repeated: the first place in the lane is the one that counts.
   if (known !== undefined && known.laneSequence !== null) return;
   // The own proposal as the lane returns it.
   if (known?.authorSignature === authorSignature) return draft.replaceOpen({ ...known, laneSequence });
   const problem = known === undefined ? problemOf(draft, recordHash, core) : null;
   if (problem !== null) return draft.note(problem);
-  const card = inputs.members.cardOf(from);
-  const proposal = { kind: "proposal" as const, authorAgentId: from, actionHash: core.actionHash };
+  const card = inputs.members.cardOf(author);
+  const proposal = { kind: "proposal" as const, authorAgentId: author, actionHash: core.actionHash };
   if (
     card === undefined ||
     !Statement.verify(inputs.trust.verifier, card.signingKey, proposal, authorSignature)
   ) {
     return draft.note("a proposal's signature does not verify");
   }
-  const record = openRecordOf(recordHash, core, { authorSignature, laneSequence });
+  const place = author === from ? { laneSequence } : { laneSequence: null, relays: { [from]: laneSequence } };
+  const record = { ...openRecordOf(recordHash, core, { authorSignature, laneSequence: null }), ...place };
   const action = authorVoteOf(draft, record, packet.actionVote);
   if (action === null)
     return draft.note("a proposal's own action vote is missing, superfluous or does not verify");
@@ -55,6 +56,12 @@ const noteLoser = (draft: Draft, { action }: Record.RecordCore): void => {
   const { authorAgentId, postIntent } = action;
   if (authorAgentId === inputs.self || draft.postUsed(authorAgentId, postIntent.postId)) return;
   if (!state.yieldTo.includes(authorAgentId)) state.yieldTo = [...state.yieldTo, authorAgentId];
+};
+
+/** Another member passed a proposal on: its first place from that member counts where the round's leader goes first. */
+const passedOn = (draft: Draft, known: OpenRecord, from: OpenRecord["author"], laneSequence: number): void => {
+  if (from in known.relays) return;
+  draft.replaceOpen({ ...known, relays: { ...known.relays, [from]: laneSequence } });
 };
 
 /** The vote inside a proposal: there exactly when the conversation has two members. Null when it is not as it must be. */
@@ -87,9 +94,11 @@ const problemOf = (
   }
   if (action.kind === "genesis") {
     const { anchor } = action;
-    if (anchor.kind !== "genesis_anchor" || anchor.routerInstanceId !== inputs.routerInstanceId) {
-      return "a GENESIS names another Router instance";
-    }
+    const wrong =
+      anchor.kind === "genesis_anchor"
+        ? anchor.routerInstanceId !== inputs.routerInstanceId
+        : state.head === null && core.anchorHash !== state.anchor?.anchorHash && anchor.round < state.rounds.bound;
+    if (wrong) return "a GENESIS names another Router instance or a round that is over";
   }
   const { postId } = action.postIntent;
   if (draft.postUsed(action.authorAgentId, postId)) return "a proposal repeats a certified post";

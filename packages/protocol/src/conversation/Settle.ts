@@ -2,60 +2,63 @@
 // voted for, take the slot's lock in lane order, certify own records, propose the oldest own intent.
 // Implements HIS-22 to HIS-33.
 
-import * as Evidence from "../history/Evidence.ts";
-import { actionThresholdOf } from "../history/Quorum.ts";
+import type * as Evidence from "../history/Evidence.ts";
 import * as Record from "../history/Record.ts";
 import * as Statement from "../history/Statement.ts";
-import { actionVoteOf, durabilityVoteOf } from "../history/VerifyRecord.ts";
+import * as Reanchor from "../history/Reanchor.ts";
+import { actionVoteOf, carryVoteOf, durabilityVoteOf } from "../history/VerifyRecord.ts";
 import type { AgentId } from "../identity/Identifier.ts";
 import * as Limits from "../Limits.ts";
 import { noteHead } from "./Behind.ts";
+import { entriesOf, isActionCertified } from "./Certificates.ts";
 import type { Draft } from "./Draft.ts";
-import type { CertifiedNotice, SignedActionVote, SignedDurabilityVote } from "./Packet.ts";
+import type { CertifiedNotice, PacketOf, SignedActionVote, SignedDurabilityVote } from "./Packet.ts";
+import { adopt, changeRounds, tryPending } from "./Rounds.ts";
 import type { OpenRecord, SignerMap } from "./State.ts";
-import { emptySlot, follows, isDecided, nextHeight, openRecordOf, subjectOf } from "./State.ts";
+import {
+  emptySlot,
+  follows,
+  isCarrying,
+  isDecided,
+  isNext,
+  isOpening,
+  isVoting,
+  nextHeight,
+  openRecordOf,
+  subjectOf,
+} from "./State.ts";
 
-export const mapOf = (entries: ReadonlyArray<Statement.SignerEvidence>): SignerMap =>
-  Object.fromEntries(entries.map(({ signerAgentId, signature }) => [signerAgentId, signature]));
-
-export const entriesOf = (map: SignerMap): Evidence.Signatures =>
-  Evidence.sorted(
-    Object.entries(map).map(([signerAgentId, signature]) => ({
-      signerAgentId: signerAgentId as AgentId,
-      signature,
-    })),
-  );
-
-/** The accepted anchor whole, as evidence carries it. */
-export const routerAnchorOf = (draft: Draft): Record.GenesisAnchor | null => {
-  const { anchor } = draft.state;
-  if (anchor === null) return null;
-  const { conversationId, membershipHash } = draft.inputs.members;
-  const { round, routerInstanceId } = anchor;
-  return { kind: "genesis_anchor", conversationId, membershipHash, round, routerInstanceId };
-};
-
-/** Only who is connected and has folded the lane signs, and only under an anchor that names the Router it is bound to. */
+/**
+ * Only who is connected and has folded the lane signs, only under an anchor that names the Router it is bound to, and only
+ * while no later round binds it.
+ */
 const maySign = ({ state, inputs }: Draft): boolean =>
   inputs.folded &&
   inputs.routerInstanceId !== null &&
+  isVoting(state) &&
   (state.anchor === null || state.anchor.routerInstanceId === inputs.routerInstanceId);
-
-export const isActionCertified = (draft: Draft, record: OpenRecord): boolean =>
-  record.author in record.action &&
-  Object.keys(record.action).length >= actionThresholdOf(draft.inputs.members.n, record.height);
 
 const isDurable = (draft: Draft, record: OpenRecord): boolean =>
   Object.keys(record.durability).length >= draft.inputs.members.quorum;
+
+/** Whether the carried record has its durability certificate under the anchor that carries it. */
+const isCarriedDurably = ({ state, inputs }: Draft, record: OpenRecord): boolean =>
+  isCarrying(state) &&
+  record.recordHash === state.anchor?.carried &&
+  Object.keys(state.carrying.durability).length >= inputs.members.quorum;
 
 /** Applies the rules until none of them changes anything. */
 export const settle = (draft: Draft): void => {
   while (
     commitCertified(draft) ||
+    changeRounds(draft) ||
+    tryPending(draft) ||
+    carry(draft) ||
     takeLock(draft) ||
     castActionVote(draft) ||
     castDurabilityVote(draft) ||
     spreadOwnCertificate(draft) ||
+    passOn(draft) ||
     propose(draft)
   ) {
     draft.progressed = true;
@@ -63,20 +66,23 @@ export const settle = (draft: Draft): void => {
 };
 
 const commitCertified = (draft: Draft): boolean => {
+  const { members, self, now } = draft.inputs;
   const record = draft.state.open.find(
     (candidate) =>
-      follows(draft.state, candidate) && isActionCertified(draft, candidate) && isDurable(draft, candidate),
+      isNext(draft.state, candidate) &&
+      isActionCertified(draft, candidate) &&
+      (isDurable(draft, candidate) || isCarriedDurably(draft, candidate)),
   );
-  const routerAnchor = routerAnchorOf(draft);
-  if (record === undefined || routerAnchor === null) return false;
-  const { members, self, now } = draft.inputs;
+  if (record === undefined || draft.state.anchor === null) return false;
+  const underOwn = isDurable(draft, record);
+  const accepted = draft.anchor(draft.state.anchor.anchorHash);
   commitRecord(draft, {
     recordHash: record.recordHash,
     recordCore: draft.core(record.recordHash),
-    routerAnchor,
-    durabilityAnchor: null,
+    routerAnchor: draft.anchor(record.anchorHash),
+    durabilityAnchor: underOwn || accepted.kind === "genesis_anchor" ? null : accepted,
     actionSignatures: entriesOf(record.action),
-    durabilityVotes: entriesOf(record.durability),
+    durabilityVotes: entriesOf(underOwn ? record.durability : draft.state.carrying.durability),
   });
   if (draft.certificateSeen) draft.state.spread = null;
   else if (record.author === self) multicastNotice(draft);
@@ -109,10 +115,6 @@ export const commitRecord = (draft: Draft, record: Evidence.HistoryRecord): void
     recordHash: record.recordHash,
     anchorHash: record.recordCore.anchorHash,
   };
-  if (state.anchor === null && record.routerAnchor.kind === "genesis_anchor") {
-    const { round, routerInstanceId } = record.routerAnchor;
-    state.anchor = { anchorHash: record.recordCore.anchorHash, round, routerInstanceId };
-  }
   state.slot = emptySlot;
   state.proposal = null;
   state.spread = null;
@@ -133,6 +135,11 @@ export const commitRecord = (draft: Draft, record: Evidence.HistoryRecord): void
       (other.height > next || other.previousRecordHash === record.recordHash) &&
       !(other.author === action.authorAgentId && other.postId === postId),
   );
+  adopt(draft, record.routerAnchor);
+  if (record.durabilityAnchor !== null) adopt(draft, record.durabilityAnchor);
+  // Progress ends the cause of a wish, the own and the others'; statements bind on.
+  const { rounds } = state;
+  state.rounds = { ...rounds, wish: 0, wishes: rounds.stated, stall: null, proven: {} };
   noteHead(draft, action.height);
   draft.progressed = true;
 };
@@ -152,7 +159,7 @@ export const multicastNotice = (draft: Draft): void => {
     conversationId: draft.inputs.members.conversationId,
     recordHash: record.recordHash,
     height: record.recordCore.action.height,
-    durabilityAnchorHash: record.recordCore.anchorHash,
+    durabilityAnchorHash: Reanchor.hashOf(record.durabilityAnchor ?? record.routerAnchor),
     actionSignatures: record.actionSignatures,
     durabilityVotes: record.durabilityVotes,
   };
@@ -162,31 +169,99 @@ export const multicastNotice = (draft: Draft): void => {
 /** The first valid proposal in lane order takes the slot's lock, even while the lane is still being folded. */
 const takeLock = (draft: Draft): boolean => {
   const { state } = draft;
-  if (state.slot.lock !== null || isDecided(state)) return false;
-  let first: OpenRecord | undefined;
-  for (const record of state.open) {
-    if (record.laneSequence === null || !follows(state, record)) continue;
-    if (first === undefined || record.laneSequence < (first.laneSequence as number)) first = record;
-  }
+  if (state.slot.lock !== null || isDecided(state) || !isVoting(state) || isCarrying(state)) return false;
+  const first = firstOf(draft, placeOf);
   if (first === undefined) return false;
   acceptAnchor(draft, first);
   state.slot = { ...state.slot, lock: first.recordHash };
   return true;
 };
 
+/** A record's place in the lane as far as it counts: at the first height of a later round only its leader gives places. */
+const placeOf = ({ state, inputs }: Draft, record: OpenRecord): number | null => {
+  if (!isOpening(state)) return record.laneSequence;
+  const leader = Reanchor.leaderOf(inputs.members, state.rounds.bound);
+  return record.author === leader ? record.laneSequence : (record.relays[leader] ?? null);
+};
+
+/** Of the records that follow the head, the first by a kind of place. */
+const firstOf = (
+  draft: Draft,
+  place: (draft: Draft, record: OpenRecord) => number | null,
+): OpenRecord | undefined => {
+  let first: { readonly record: OpenRecord; readonly at: number } | undefined;
+  for (const record of draft.state.open) {
+    const at = follows(draft.state, record) ? place(draft, record) : null;
+    if (at !== null && (first === undefined || at < first.at)) first = { record, at };
+  }
+  return first?.record;
+};
+
+/** The leader of a round passes on the first proposal that it knows, so that the round's first slot cannot split. */
+const passOn = (draft: Draft): boolean => {
+  const { state, inputs } = draft;
+  const leads = Reanchor.leaderOf(inputs.members, state.rounds.bound) === inputs.self;
+  if (!leads || !isOpening(state) || isCarrying(state) || state.slot.lock !== null || state.slot.relayed) return false;
+  if (!maySign(draft) || isDecided(state)) return false;
+  const first = firstOf(draft, (_, { laneSequence }) => laneSequence);
+  if (first === undefined) return false;
+  state.slot = { ...state.slot, relayed: true };
+  if (first.author !== inputs.self) multicastProposalOf(draft, first);
+  return true;
+};
+
+/** The carried record goes first: carry votes under the new anchor, and with a quorum of them durability votes. */
+const carry = (draft: Draft): boolean => {
+  const { state, inputs } = draft;
+  const { anchor, slot } = state;
+  if (!isCarrying(state) || anchor === null || anchor.carried === null || !maySign(draft)) return false;
+  const record = draft.find(anchor.carried);
+  if (record === undefined || !isActionCertified(draft, record)) return false;
+  const { conversationId, quorum } = inputs.members;
+  const subject = { ...subjectOf(record, conversationId), anchorHash: anchor.anchorHash };
+  const own = (vote: "carry" | "durability", signature: SignerMap[AgentId]): void => {
+    const { height, recordHash } = record;
+    const { round, anchorHash } = anchor;
+    draft.commands.push({ kind: "own-vote", vote, height, round, recordHash, anchorHash, inProposal: false, signature });
+  };
+  if (!slot.carryVote) {
+    const statement = carryVoteOf(subject, inputs.self);
+    const signature = Statement.sign(inputs.signer, statement);
+    state.slot = { ...slot, carryVote: true };
+    state.carrying = { ...state.carrying, carry: { ...state.carrying.carry, [inputs.self]: signature } };
+    own("carry", signature);
+    multicastVotes(draft, { carryVotes: [{ ...statement, signature }] });
+    return true;
+  }
+  if (slot.durabilityVote !== null || Object.keys(state.carrying.carry).length < quorum) return false;
+  const votes = state.carrying.carry;
+  draft.replaceOpen({ ...record, carry: { anchorHash: anchor.anchorHash, round: anchor.round, votes } });
+  const statement = durabilityVoteOf(subject, inputs.self);
+  const signature = Statement.sign(inputs.signer, statement);
+  state.slot = { ...slot, durabilityVote: record.recordHash };
+  state.carrying = { ...state.carrying, durability: { ...state.carrying.durability, [inputs.self]: signature } };
+  own("durability", signature);
+  multicastVotes(draft, { durabilityVotes: [{ ...statement, signature }] });
+  return true;
+};
+
+export const multicastVotes = (draft: Draft, votes: Partial<Omit<PacketOf<"vote_packet">, "kind">>): void =>
+  draft.multicast({ kind: "vote_packet", actionVotes: [], durabilityVotes: [], carryVotes: [], ...votes });
+
 /** The genesis anchor is accepted with the first GENESIS that this member locks or proposes. */
 const acceptAnchor = (draft: Draft, record: OpenRecord): void => {
   if (draft.state.anchor !== null) return;
   const core = draft.core(record.recordHash);
-  if (!Record.isGenesis(core)) throw new Error("a conversation without an anchor can only lock a GENESIS");
-  const { round, routerInstanceId } = core.action.anchor;
-  draft.state.anchor = { anchorHash: record.anchorHash, round, routerInstanceId };
+  if (!Record.isGenesis(core) || core.action.anchor.kind !== "genesis_anchor") {
+    throw new Error("a conversation without an anchor can only lock a GENESIS of round 0");
+  }
+  adopt(draft, core.action.anchor);
 };
 
 const castActionVote = (draft: Draft): boolean => {
   const { state, inputs } = draft;
   const { lock, actionVote } = state.slot;
-  if (lock === null || actionVote !== null || !maySign(draft) || isDecided(state)) return false;
+  if (lock === null || actionVote !== null || !maySign(draft) || isDecided(state) || isCarrying(state)) return false;
   const record = draft.find(lock);
   if (record === undefined) throw new Error("the locked record is not open");
   state.slot = { ...state.slot, actionVote: lock };
@@ -218,7 +293,7 @@ const signActionVote = (draft: Draft, record: OpenRecord, inProposal: boolean): 
 /** A record with its action certificate is staged with one durability vote, whatever this member had locked. */
 const castDurabilityVote = (draft: Draft): boolean => {
   const { state, inputs } = draft;
-  if (state.slot.durabilityVote !== null || !maySign(draft)) return false;
+  if (state.slot.durabilityVote !== null || !maySign(draft) || isCarrying(state)) return false;
   const record = state.open.find(
     (candidate) => follows(state, candidate) && isActionCertified(draft, candidate),
   );
@@ -254,7 +329,7 @@ const castDurabilityVote = (draft: Draft): boolean => {
 /** The author is the collector: with a full action certificate and its own durability vote it tells everybody. */
 const spreadOwnCertificate = (draft: Draft): boolean => {
   const { slot } = draft.state;
-  if (slot.certificateSent || slot.durabilityVote === null) return false;
+  if (slot.certificateSent || slot.durabilityVote === null || isCarrying(draft.state)) return false;
   const record = draft.find(slot.durabilityVote);
   if (record === undefined || record.author !== draft.inputs.self || isDurable(draft, record)) return false;
   multicastActionCertificate(draft, record);
@@ -279,7 +354,7 @@ export const multicastActionCertificate = (draft: Draft, record: OpenRecord): vo
 const propose = (draft: Draft): boolean => {
   const { state, inputs } = draft;
   if (state.proposal !== null || state.slot.lock !== null) return false;
-  if (!maySign(draft) || isDecided(state)) return false;
+  if (!maySign(draft) || isDecided(state) || isCarrying(state)) return false;
   if (state.yieldUntil !== null && inputs.now < state.yieldUntil) return false;
   const next = inputs.reads.nextIntent(draft.endedIntents);
   if (next === null) return false;
@@ -303,35 +378,47 @@ const propose = (draft: Draft): boolean => {
 
 const coreOf = (draft: Draft, intent: Record.PostIntent): Record.RecordCore => {
   const { state, inputs } = draft;
-  if (state.head === null) {
-    if (inputs.routerInstanceId === null) throw new Error("a GENESIS names a Router instance");
-    return Record.genesisCore(inputs.members.membership, intent, {
-      kind: "genesis_anchor",
-      conversationId: inputs.members.conversationId,
-      membershipHash: inputs.members.membershipHash,
-      round: 0,
-      routerInstanceId: inputs.routerInstanceId,
+  const { anchor, head } = state;
+  if (head !== null && anchor !== null) {
+    return Record.postCore(intent, {
+      height: head.height + 1,
+      previousRecordHash: head.recordHash,
+      anchorHash: anchor.anchorHash,
     });
   }
-  return Record.postCore(intent, {
-    height: state.head.height + 1,
-    previousRecordHash: state.head.recordHash,
-    anchorHash: state.head.anchorHash,
-  });
+  if (inputs.routerInstanceId === null) throw new Error("a GENESIS names a Router instance");
+  const { membership, conversationId, membershipHash } = inputs.members;
+  const first = {
+    kind: "genesis_anchor" as const,
+    conversationId,
+    membershipHash,
+    round: 0,
+    routerInstanceId: inputs.routerInstanceId,
+  };
+  return Record.genesisCore(
+    membership,
+    intent,
+    anchor === null ? first : Reanchor.bodyOf(draft.anchor(anchor.anchorHash)),
+  );
 };
 
 /** The own open proposal, again and again the same bytes. */
 export const multicastProposal = (draft: Draft): void => {
   const { proposal } = draft.state;
   const record = proposal === null ? undefined : draft.find(proposal.recordHash);
-  if (record === undefined || record.authorSignature === null) return;
-  const ownVote = record.action[draft.inputs.self];
+  if (record !== undefined) multicastProposalOf(draft, record);
+};
+
+/** A proposal as its author made it, from whoever passes it on. */
+const multicastProposalOf = (draft: Draft, record: OpenRecord): void => {
+  if (record.authorSignature === null) return;
+  const vote = record.action[record.author];
   draft.multicast({
     kind: "proposal_packet",
     recordCore: draft.core(record.recordHash),
     authorSignature: record.authorSignature,
-    ...(draft.inputs.members.n === 2 && ownVote !== undefined
-      ? { actionVote: { signerAgentId: draft.inputs.self, signature: ownVote } }
+    ...(draft.inputs.members.n === 2 && vote !== undefined
+      ? { actionVote: { signerAgentId: record.author, signature: vote } }
       : {}),
   });
 };

@@ -1,6 +1,7 @@
 // The durable state of one conversation at one member: plain JSON, small, replaced whole in each turn's transaction.
 // Contents of posts stay outside: the state names records by hash. Implements HIS-37.
 
+import type { CompletedReanchor } from "../history/Evidence.ts";
 import type { RecordCore } from "../history/Record.ts";
 import type { VoteSubject } from "../history/VerifyRecord.ts";
 import type {
@@ -13,6 +14,7 @@ import type {
   RecordHash,
   RouterInstanceId,
 } from "../identity/Identifier.ts";
+import type { StatementPacket } from "./Packet.ts";
 
 export type SignerMap = { readonly [signer: AgentId]: Ed25519Signature };
 
@@ -37,8 +39,12 @@ export interface OpenRecord extends Voted {
   readonly postId: PostId;
   readonly postIntentHash: PostIntentHash;
   readonly authorSignature: Ed25519Signature | null;
-  /** Its place in the lane; null until the lane brought it. Only a record with a place can take the lock. */
+  /** Its author's place in the lane; null until the lane brought it. Only a record with a place can take the lock. */
   readonly laneSequence: number | null;
+  /** The first places in the lane where other members passed it on. */
+  readonly relays: { readonly [relayer: AgentId]: number };
+  /** The carry certificate of the latest round that made it prepared anew. */
+  readonly carry: { readonly anchorHash: AnchorHash; readonly round: number; readonly votes: SignerMap } | null;
 }
 
 /** A core as it becomes open, without a vote yet. */
@@ -56,6 +62,8 @@ export const openRecordOf = (
   postId: core.action.postIntent.postId,
   postIntentHash: core.action.postIntentHash,
   ...place,
+  relays: {},
+  carry: null,
   action: {},
   durability: {},
 });
@@ -66,11 +74,21 @@ export interface Head {
   readonly anchorHash: AnchorHash;
 }
 
-/** The accepted anchor; it is accepted with the first lock or own proposal of GENESIS. */
+/** The accepted anchor. That of round 0 is accepted with the first lock or own proposal of GENESIS. */
 export interface AcceptedAnchor {
   readonly anchorHash: AnchorHash;
   readonly round: number;
   readonly routerInstanceId: RouterInstanceId;
+  /** Where its round begins; null at the beginning of the chain. */
+  readonly base: { readonly height: number; readonly recordHash: RecordHash } | null;
+  /** The prepared record that goes first. */
+  readonly carried: RecordHash | null;
+}
+
+/** Votes under the accepted anchor for the record that it carries. */
+export interface Carrying {
+  readonly carry: SignerMap;
+  readonly durability: SignerMap;
 }
 
 /** What this member signed in the slot (head + 1, round of the anchor). */
@@ -83,6 +101,10 @@ export interface Slot {
   readonly durabilityVote: RecordHash | null;
   /** This member multicast the action certificate, its durability vote inside: the whole lane has that vote. */
   readonly certificateSent: boolean;
+  /** This member signed its carry vote for the carried record. */
+  readonly carryVote: boolean;
+  /** As leader of the round this member passed on the proposal that opens it. */
+  readonly relayed: boolean;
 }
 
 export interface Silence {
@@ -119,11 +141,51 @@ export interface Behind {
   readonly answered: ReadonlyArray<AgentId>;
 }
 
+/** Changing rounds: what was heard, what this member is bound to, and what it would accept next. */
+export interface Rounds {
+  /** The highest round that a statement or an accepted anchor binds this member to. Votes below it have ended. */
+  readonly bound: number;
+  /** The highest round that this member wished for; binds nobody. */
+  readonly wish: number;
+  /** The highest rounds that others wished for or stated, and those that they stated with proof. */
+  readonly wishes: { readonly [signer: AgentId]: number };
+  readonly stated: { readonly [signer: AgentId]: number };
+  /** The own statement for `bound`, until its anchor is accepted. */
+  readonly own: StatementPacket | null;
+  /** At a round's leader: the proven statements of others that it may complete the round from. */
+  readonly statements: ReadonlyArray<StatementPacket>;
+  /** The highest preparations that statements proved, by record. */
+  readonly proven: { readonly [recordHash: RecordHash]: number };
+  /** A true re-anchor that cannot be accepted yet: its base or its carried record is not here. */
+  readonly pending: CompletedReanchor | null;
+  /** This member completed the round that it leads. */
+  readonly completed: number;
+  readonly stall: { readonly at: number; readonly intervalMs: number } | null;
+  /** Members heard since the last progress. */
+  readonly heard: ReadonlyArray<AgentId>;
+}
+
+export const noRounds: Rounds = {
+  bound: 0,
+  wish: 0,
+  wishes: {},
+  stated: {},
+  own: null,
+  statements: [],
+  proven: {},
+  pending: null,
+  completed: 0,
+  stall: null,
+  heard: [],
+};
+
 export interface State {
   readonly version: 1;
   readonly head: Head | null;
   readonly anchor: AcceptedAnchor | null;
   readonly slot: Slot;
+  readonly carrying: Carrying;
+  readonly rounds: Rounds;
   /** In the order in which they became known; judged by lane place. */
   readonly open: ReadonlyArray<OpenRecord>;
   /** The own proposal that is out for head + 1. */
@@ -140,13 +202,24 @@ export interface State {
   readonly behind: Behind | null;
 }
 
-export const emptySlot: Slot = { lock: null, actionVote: null, durabilityVote: null, certificateSent: false };
+export const emptySlot: Slot = {
+  lock: null,
+  actionVote: null,
+  durabilityVote: null,
+  certificateSent: false,
+  carryVote: false,
+  relayed: false,
+};
+
+export const emptyCarrying: Carrying = { carry: {}, durability: {} };
 
 export const initial: State = {
   version: 1,
   head: null,
   anchor: null,
   slot: emptySlot,
+  carrying: emptyCarrying,
+  rounds: noRounds,
   open: [],
   proposal: null,
   everProposed: null,
@@ -172,6 +245,29 @@ export const follows = (state: State, record: Named): boolean =>
   record.previousRecordHash === (state.head?.recordHash ?? null) &&
   (state.anchor === null ? state.head === null : record.anchorHash === state.anchor.anchorHash);
 
+/** Whether a record could be certified next: it follows, or it is what the accepted anchor carries. */
+export const isNext = (state: State, record: Named): boolean =>
+  follows(state, record) ||
+  (state.anchor !== null &&
+    record.recordHash === state.anchor.carried &&
+    record.previousRecordHash === (state.head?.recordHash ?? null));
+
+/** Whether the record that the accepted anchor carries is still to be certified: nothing else goes before it. */
+export const isCarrying = ({ anchor, head }: State): boolean =>
+  anchor !== null &&
+  anchor.carried !== null &&
+  (anchor.base?.recordHash ?? null) === (head?.recordHash ?? null);
+
+/** Whether this member votes at all: it is not bound to a round whose anchor it has yet to accept. */
+export const isVoting = ({ anchor, rounds }: State): boolean => (anchor?.round ?? 0) === rounds.bound;
+
+/** Whether the open height is the first that a round after the first opens: there its leader goes before everybody. */
+export const isOpening = (state: State): boolean => {
+  const { anchor } = state;
+  if (anchor === null || anchor.round === 0) return false;
+  return nextHeight(state) === (anchor.base?.height ?? -1) + (anchor.carried === null ? 1 : 2);
+};
+
 /** Whether the slot's record is known from its action certificate: whatever else is tried in it is in vain. */
 export const isDecided = (state: State): boolean =>
   state.slot.durabilityVote !== null || (state.behind !== null && state.behind.missing !== null);
@@ -185,13 +281,30 @@ export const subjectOf = (named: Named, conversationId: VoteSubject["conversatio
   actionHash: named.actionHash,
 });
 
-/** Whether this member signed something in the open slot, or has its own proposal out: work that silence repeats. */
-export const hasOpenWork = (state: State): boolean =>
-  state.proposal !== null || state.slot.actionVote !== null || state.slot.durabilityVote !== null;
+/** Whether something is under way that this member takes part in: without it no round has a cause. */
+export const isUnderWay = (state: State): boolean =>
+  state.proposal !== null ||
+  state.slot.actionVote !== null ||
+  state.slot.durabilityVote !== null ||
+  isCarrying(state) ||
+  !isVoting(state);
+
+/** What this member repeats when all is silent: its part in what is under way, and its wish for a round. */
+export const hasOpenWork = (state: State): boolean => isUnderWay(state) || state.rounds.wish > state.rounds.bound;
+
+/** Members who stated a later round than binds this one: they cannot vote here any more, which is work for everybody. */
+export const areLeft = ({ rounds }: State): boolean =>
+  Object.values(rounds.stated).some((round) => round > rounds.bound);
 
 /** The earliest time at which a `tick` would do something, or null. The expiry of intents is not among them. */
 export const nextWake = (state: State): number | null => {
-  const times = [state.silence?.at, state.spread?.at, state.yieldUntil, state.behind?.askAt].filter(
+  const times = [
+    state.silence?.at,
+    state.spread?.at,
+    state.yieldUntil,
+    state.behind?.askAt,
+    state.rounds.stall?.at,
+  ].filter(
     (time) => time !== undefined && time !== null,
   );
   return times.length === 0 ? null : Math.min(...times);

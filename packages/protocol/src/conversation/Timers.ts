@@ -2,11 +2,12 @@
 // again, expiring intents that were never proposed. Implements HIS-40, HIS-42, HIS-59 and OPS-10.
 
 import * as Limits from "../Limits.ts";
-import { actionVoteOf } from "../history/VerifyRecord.ts";
+import { actionVoteOf, carryVoteOf, durabilityVoteOf } from "../history/VerifyRecord.ts";
 import { askAnew, askNext } from "./Behind.ts";
 import type { Draft } from "./Draft.ts";
-import { endCourtesy, multicastActionCertificate, multicastNotice, multicastProposal } from "./Settle.ts";
-import { subjectOf } from "./State.ts";
+import { repeatRound, stallTick } from "./Rounds.ts";
+import { endCourtesy, multicastActionCertificate, multicastNotice, multicastProposal, multicastVotes } from "./Settle.ts";
+import { isCarrying, isVoting, subjectOf } from "./State.ts";
 
 export const tick = (draft: Draft): void => {
   const { state, inputs } = draft;
@@ -14,6 +15,7 @@ export const tick = (draft: Draft): void => {
   expireIntents(draft);
   if (state.silence !== null && state.silence.at <= inputs.now) repeatOwnWork(draft);
   if (state.spread !== null && state.spread.at <= inputs.now) spread(draft);
+  stallTick(draft);
   const askAt = state.behind?.askAt ?? null;
   if (askAt !== null && askAt <= inputs.now) askNext(draft);
 };
@@ -22,6 +24,7 @@ export const tick = (draft: Draft): void => {
 export const resume = (draft: Draft): void => {
   const { state, inputs } = draft;
   state.silence = null;
+  state.rounds = { ...state.rounds, stall: null, heard: [] };
   endCourtesy(draft);
   if (state.spread !== null) state.spread = { ...state.spread, at: inputs.now + Limits.spreadStepMs };
   askAnew(draft);
@@ -42,6 +45,10 @@ export const mendTimes = (draft: Draft): void => {
     state.spread = { ...due, at: now + Limits.spreadStepMs };
   }
   if (state.yieldUntil !== null && state.yieldUntil > now + Limits.yieldMs) endCourtesy(draft);
+  const { stall } = state.rounds;
+  if (stall !== null && stall.at > now + stall.intervalMs) {
+    state.rounds = { ...state.rounds, stall: { ...stall, at: now + stall.intervalMs } };
+  }
   if (behind !== null && behind.askAt !== null && behind.askAt > now + behind.intervalMs) {
     state.behind = { ...behind, askAt: now + behind.intervalMs };
   }
@@ -53,7 +60,11 @@ const repeatOwnWork = (draft: Draft): void => {
   if (state.silence === null || !inputs.folded) return;
   const intervalMs = Math.min(state.silence.intervalMs * 2, Limits.silenceMsMax);
   state.silence = { at: inputs.now + intervalMs, intervalMs };
+  repeatRound(draft);
+  if (!isVoting(state)) return;
+  if (isCarrying(state)) return repeatCarrying(draft);
   multicastProposal(draft);
+  state.slot = { ...state.slot, relayed: false };
   const { actionVote, durabilityVote } = state.slot;
   const staged = durabilityVote === null ? undefined : draft.find(durabilityVote);
   if (staged !== undefined) return multicastActionCertificate(draft, staged);
@@ -61,11 +72,22 @@ const repeatOwnWork = (draft: Draft): void => {
   const signature = voted?.action[inputs.self];
   if (voted === undefined || signature === undefined) return;
   const vote = actionVoteOf(subjectOf(voted, inputs.members.conversationId), inputs.self);
-  draft.multicast({
-    kind: "vote_packet",
-    actionVotes: [{ ...vote, signature }],
-    durabilityVotes: [],
-    carryVotes: [],
+  multicastVotes(draft, { actionVotes: [{ ...vote, signature }] });
+};
+
+/** The own votes for the carried record once more. */
+const repeatCarrying = (draft: Draft): void => {
+  const { state, inputs } = draft;
+  const { anchor, carrying } = state;
+  const record = anchor === null || anchor.carried === null ? undefined : draft.find(anchor.carried);
+  if (record === undefined || anchor === null) return;
+  const subject = { ...subjectOf(record, inputs.members.conversationId), anchorHash: anchor.anchorHash };
+  const carried = carrying.carry[inputs.self];
+  const durable = carrying.durability[inputs.self];
+  if (carried === undefined) return;
+  multicastVotes(draft, {
+    carryVotes: [{ ...carryVoteOf(subject, inputs.self), signature: carried }],
+    durabilityVotes: durable === undefined ? [] : [{ ...durabilityVoteOf(subject, inputs.self), signature: durable }],
   });
 };
 

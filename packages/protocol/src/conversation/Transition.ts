@@ -9,6 +9,7 @@ import { Draft } from "./Draft.ts";
 import type { Event, Inputs, ReceivedOf } from "./Event.ts";
 import { conversationOf, type PacketKind } from "./Packet.ts";
 import { takeProposal } from "./Proposals.ts";
+import * as Rounds from "./Rounds.ts";
 import { settle } from "./Settle.ts";
 import { type Phase, phaseOf, type State } from "./State.ts";
 import { mendTimes, resume, tick } from "./Timers.ts";
@@ -22,8 +23,8 @@ export type TransitionTable = { readonly [P in Phase]: { readonly [K in EventKin
 /** Nothing happens beyond Settle.ts. */
 const nothing = (): void => undefined;
 
-/** A packet of the part of the protocol that changes rounds; this version takes part in round 0 only. */
-const notTakenPart = (draft: Draft): void => draft.note("a packet of a later round was passed over");
+/** A packet of a part of the protocol that this version does not take part in. */
+const notTakenPart = (draft: Draft): void => draft.note("a packet of a later version was passed over");
 
 const gap = (draft: Draft): void => fallBehind(draft, { gap: true }, null);
 
@@ -41,15 +42,15 @@ const anyPhase = {
   record_request: CatchUp.answerRecordRequest,
   refusal: notTakenPart,
   withdrawal: notTakenPart,
-  wish: notTakenPart,
-  statement_packet: notTakenPart,
-  completed_reanchor: notTakenPart,
+  wish: Rounds.takeWish,
+  statement_packet: Rounds.takeStatement,
+  completed_reanchor: Rounds.takeReanchor,
   equivocation_proof: notTakenPart,
 } as const;
 
 export const table: TransitionTable = {
-  opening: { ...anyPhase, catch_up_page: nothing, record_response: nothing },
-  open: { ...anyPhase, catch_up_page: nothing, record_response: nothing },
+  opening: { ...anyPhase, catch_up_page: nothing, record_response: CatchUp.takeRecordResponse },
+  open: { ...anyPhase, catch_up_page: nothing, record_response: CatchUp.takeRecordResponse },
   behind: {
     ...anyPhase,
     catch_up_page: CatchUp.takeCatchUpPage,
@@ -76,7 +77,10 @@ export const transition = (
     if (members.indexOf(event.from) < 0) draft.note("a packet came from an agent that is not a member");
     else if ((conversationOf(packet) ?? members.conversationId) !== members.conversationId)
       draft.note("a packet names another conversation");
-    else apply(draft, phase, packet.kind, event as never);
+    else {
+      Rounds.hear(draft, event.from);
+      apply(draft, phase, packet.kind, event as never);
+    }
   } else {
     apply(draft, phase, event.kind, null);
   }

@@ -3,19 +3,26 @@
 // Implements HIS-29 to HIS-31 and HIS-58.
 
 import { actionThresholdOf } from "../history/Quorum.ts";
+import * as Reanchor from "../history/Reanchor.ts";
 import * as Statement from "../history/Statement.ts";
 import * as VerifyRecord from "../history/VerifyRecord.ts";
-import type { AgentId, RecordHash } from "../identity/Identifier.ts";
+import type { AgentId, AnchorHash, RecordHash } from "../identity/Identifier.ts";
 import * as Limits from "../Limits.ts";
 import { fallBehind, lackPredecessor } from "./Behind.ts";
+import { isActionCertified, mapOf } from "./Certificates.ts";
 import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
-import { isActionCertified, mapOf } from "./Settle.ts";
 import type { Named, OpenRecord, SignerMap, Voted } from "./State.ts";
-import { follows, nextHeight, subjectOf } from "./State.ts";
+import { follows, isNext, nextHeight, subjectOf } from "./State.ts";
 
-type VoteKind = "action" | "durability";
+type VoteKind = "action" | "durability" | "carry";
 type Entries = ReadonlyArray<Statement.SignerEvidence>;
+
+const statementOf = {
+  action: VerifyRecord.actionVoteOf,
+  durability: VerifyRecord.durabilityVoteOf,
+  carry: VerifyRecord.carryVoteOf,
+} as const;
 
 /** The votes already known for a record, and those of `entries` that verify. Known ones cost nothing. */
 const withVerified = (
@@ -32,10 +39,7 @@ const withVerified = (
   for (const { signerAgentId, signature } of entries) {
     const card = members.cardOf(signerAgentId);
     if (card === undefined || signerAgentId in known || signerAgentId in added) continue;
-    const statement =
-      kind === "action"
-        ? VerifyRecord.actionVoteOf(subject, signerAgentId)
-        : VerifyRecord.durabilityVoteOf(subject, signerAgentId);
+    const statement = statementOf[kind](subject, signerAgentId);
     if (Statement.verify(trust.verifier, card.signingKey, statement, signature)) {
       added[signerAgentId] = signature;
     } else isUntrue = true;
@@ -44,8 +48,13 @@ const withVerified = (
   return Object.keys(added).length === 0 ? known : { ...known, ...added };
 };
 
-/** Verifies votes for an open record and keeps them. */
-export const keepVotes = (draft: Draft, recordHash: RecordHash, kind: VoteKind, entries: Entries): void => {
+/** Verifies votes for an open record under its own anchor and keeps them. */
+export const keepVotes = (
+  draft: Draft,
+  recordHash: RecordHash,
+  kind: "action" | "durability",
+  entries: Entries,
+): void => {
   const record = draft.find(recordHash);
   if (record === undefined) return;
   const votes = withVerified(draft, record, kind, record[kind], entries);
@@ -54,11 +63,41 @@ export const keepVotes = (draft: Draft, recordHash: RecordHash, kind: VoteKind, 
   draft.progressed = true;
 };
 
+/** Verifies votes under the accepted anchor for the record that it carries, and keeps them. */
+const keepCarrying = (
+  draft: Draft,
+  recordHash: RecordHash,
+  kind: "carry" | "durability",
+  entries: Entries,
+): void => {
+  const { state } = draft;
+  const record = draft.find(recordHash);
+  if (record === undefined || state.anchor === null || state.anchor.carried !== recordHash) return;
+  const named = { ...record, anchorHash: state.anchor.anchorHash };
+  const votes = withVerified(draft, named, kind, state.carrying[kind], entries);
+  if (votes === state.carrying[kind]) return;
+  state.carrying = { ...state.carrying, [kind]: votes };
+  draft.progressed = true;
+};
+
+/** Whether votes under an anchor are for the record that the accepted anchor carries. */
+const isForCarried = ({ state }: Draft, recordHash: RecordHash, anchorHash: AnchorHash): boolean =>
+  state.anchor?.carried === recordHash && state.anchor.anchorHash === anchorHash;
+
 export const takeVotes = (draft: Draft, { from, laneSequence, packet }: ReceivedOf<"vote_packet">): void => {
   const { head } = draft.state;
   for (const vote of packet.actionVotes) keepVotes(draft, vote.recordHash, "action", [vote]);
-  for (const vote of packet.durabilityVotes) keepVotes(draft, vote.recordHash, "durability", [vote]);
-  const votes = [...packet.actionVotes, ...packet.durabilityVotes];
+  for (const vote of packet.durabilityVotes) {
+    if (isForCarried(draft, vote.recordHash, vote.anchorHash)) {
+      keepCarrying(draft, vote.recordHash, "durability", [vote]);
+    } else if (draft.find(vote.recordHash)?.anchorHash === vote.anchorHash) {
+      keepVotes(draft, vote.recordHash, "durability", [vote]);
+    }
+  }
+  for (const vote of packet.carryVotes) {
+    if (isForCarried(draft, vote.recordHash, vote.anchorHash)) keepCarrying(draft, vote.recordHash, "carry", [vote]);
+  }
+  const votes = [...packet.actionVotes, ...packet.durabilityVotes, ...packet.carryVotes];
   const late = laneSequence !== null && head !== null && votes.some((vote) => vote.height <= head.height);
   if (late) helpStraggler(draft, from);
 };
@@ -166,12 +205,20 @@ export const takeNotice = (
   }
   const record = draft.find(recordHash);
   if (record === undefined) return fallBehind(draft, { target: { height, recordHash } }, from);
-  if (packet.durabilityAnchorHash !== record.anchorHash) {
-    return draft.note("a notice names an anchor that was not accepted");
-  }
   keepVotes(draft, recordHash, "action", packet.actionSignatures);
-  keepVotes(draft, recordHash, "durability", packet.durabilityVotes);
-  if (!follows(state, record)) return lackPredecessor(draft, record, from);
+  if (packet.durabilityAnchorHash === record.anchorHash) {
+    keepVotes(draft, recordHash, "durability", packet.durabilityVotes);
+  } else if (isForCarried(draft, recordHash, packet.durabilityAnchorHash)) {
+    keepCarrying(draft, recordHash, "durability", packet.durabilityVotes);
+  } else {
+    // Certified in a round that this member has not seen begin: whoever certified it can show both.
+    return fallBehind(draft, { target: { height, recordHash } }, from);
+  }
+  if (!isNext(state, record)) {
+    if (height > nextHeight(state)) lackPredecessor(draft, record, from);
+    else fallBehind(draft, { target: { height, recordHash } }, from);
+    return;
+  }
   draft.certificateSeen = laneSequence !== null;
 };
 
@@ -180,8 +227,12 @@ const provesHead = (draft: Draft, packet: ReceivedOf<"certified_notice">["packet
   const head = draft.headRecord();
   if (head === null || head.recordHash !== packet.recordHash) return false;
   const subject = VerifyRecord.subjectOf(head.recordHash, head.recordCore);
-  const truths = (kind: VoteKind, held: Entries, shown: Entries): SignerMap =>
-    withVerified(draft, subject, kind, heldOf(mapOf(held), shown), shown);
+  const durable = Reanchor.hashOf(head.durabilityAnchor ?? head.routerAnchor);
+  if (packet.durabilityAnchorHash !== durable) return false;
+  const truths = (kind: VoteKind, held: Entries, shown: Entries): SignerMap => {
+    const named = kind === "durability" ? { ...subject, anchorHash: durable } : subject;
+    return withVerified(draft, named, kind, heldOf(mapOf(held), shown), shown);
+  };
   const action = truths("action", head.actionSignatures, packet.actionSignatures);
   const durability = truths("durability", head.durabilityVotes, packet.durabilityVotes);
   const { n, quorum } = draft.inputs.members;

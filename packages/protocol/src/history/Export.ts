@@ -23,7 +23,8 @@ import * as Limits from "../Limits.ts";
 import type { Content } from "./Content.ts";
 import { HistoryRecord } from "./Evidence.ts";
 import { RecordError } from "./RecordError.ts";
-import * as VerifyRecord from "./VerifyRecord.ts";
+import * as VerifiedChain from "./VerifiedChain.ts";
+import type * as VerifyRecord from "./VerifyRecord.ts";
 
 export const Header = Schema.Struct({
   kind: Schema.Literal("export"),
@@ -168,7 +169,7 @@ const postOf = (head: VerifyRecord.ChainHead, record: HistoryRecord): VerifiedPo
 /** Reads one export. Every method throws `ExportError` and nothing else; after a throw the reader is spent. */
 export const createReader = (trust: VerifyRecord.Trust): Reader => {
   const lines = linesHasher();
-  const posts = new Set<string>();
+  const chain = VerifiedChain.begin(trust);
   let rest: Uint8Array = new Uint8Array();
   let number = 0;
   let header: Header | null = null;
@@ -208,12 +209,11 @@ export const createReader = (trust: VerifyRecord.Trust): Reader => {
   const readRecord = (known: Header, bytes: Uint8Array): VerifiedPost => {
     const record = decode(bytes, "a record", decodeRecord);
     try {
-      head = VerifyRecord.verifyNext(trust, head, record, (author, postId) => posts.has(author + postId));
+      head = chain.take(record);
     } catch (error) {
       if (!(error instanceof RecordError)) throw error;
       return refuse("record", `record ${recordCount}: ${error.message}`);
     }
-    posts.add(record.recordCore.action.authorAgentId + record.recordCore.action.postIntent.postId);
     recordCount += 1;
     if (recordCount === 1) checkExporter(known, head);
     if (recordCount === known.records && head.recordHash !== known.headRecordHash) {

@@ -7,10 +7,8 @@ export type RecordReason =
   | "membership"
   /** The record does not directly follow its predecessor. */
   | "position"
-  /** The anchor is not the one that this height stands under. */
+  /** An anchor that is not what its statements decide, or that does not belong where the record stands. */
   | "anchor"
-  /** A completed re-anchor: this version verifies chains of round 0 only. */
-  | "reanchor-unsupported"
   /** The author is no member, or used the post id before. */
   | "author"
   /** Too few signers, a signer that is no member, or an action certificate without its author. */

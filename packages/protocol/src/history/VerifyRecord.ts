@@ -3,9 +3,10 @@
 
 import type { ActionHash, AnchorHash, RecordHash, SigningKey } from "../identity/Identifier.ts";
 import type { Verifier } from "../identity/Signing.ts";
-import type { HistoryRecord, RouterAnchor } from "./Evidence.ts";
+import type { CompletedReanchor, HistoryRecord, RouterAnchor } from "./Evidence.ts";
 import * as Membership from "./Membership.ts";
 import { actionThresholdOf } from "./Quorum.ts";
+import * as Reanchor from "./Reanchor.ts";
 import * as Record from "./Record.ts";
 import { RecordError } from "./RecordError.ts";
 import * as Statement from "./Statement.ts";
@@ -15,7 +16,22 @@ export interface ChainHead {
   readonly members: Membership.Members;
   readonly height: number;
   readonly recordHash: RecordHash;
+  /** The action anchor of the record at the head, and its round. */
   readonly anchorHash: AnchorHash;
+  readonly round: number;
+}
+
+/** What the chain below the record under verification holds. Answers speak of certified records only. */
+export interface Ancestry {
+  readonly postUsed: (
+    author: Record.PostIntent["authorAgentId"],
+    postId: Record.PostIntent["postId"],
+  ) => boolean;
+  /** Where a record of the chain stands and under which action anchor; null when it is not in it. */
+  readonly find: (
+    recordHash: RecordHash,
+  ) => { readonly height: number; readonly anchorHash: AnchorHash } | null;
+  readonly hashAt: (height: number) => RecordHash | null;
 }
 
 export interface Trust {
@@ -58,6 +74,11 @@ export const durabilityVoteOf = (
   recordHash: subject.recordHash,
 });
 
+export const carryVoteOf = (
+  subject: VoteSubject,
+  signerAgentId: Statement.CarryVote["signerAgentId"],
+) => ({ ...durabilityVoteOf(subject, signerAgentId), kind: "carry_vote" as const });
+
 export const subjectOf = (recordHash: RecordHash, core: Record.RecordCore): VoteSubject => ({
   conversationId: core.action.conversationId,
   height: core.action.height,
@@ -67,11 +88,69 @@ export const subjectOf = (recordHash: RecordHash, core: Record.RecordCore): Vote
   actionHash: core.actionHash,
 });
 
-const genesisAnchorHash = (anchor: RouterAnchor): AnchorHash => {
-  if (anchor.kind !== "genesis_anchor") {
-    throw new RecordError("reanchor-unsupported", "the record stands under a completed re-anchor");
+/**
+ * The laws of an action anchor: it is the predecessor's, or one of a later round that begins at an ancestor of the record
+ * and whose carried record directly follows that ancestor. So rounds never fall and one round has one anchor.
+ */
+const verifyActionAnchor = (
+  trust: Trust,
+  members: Membership.Members,
+  head: ChainHead | null,
+  ancestry: Ancestry,
+  core: Record.RecordCore,
+  anchor: RouterAnchor,
+): void => {
+  const refuse = (message: string): never => {
+    throw new RecordError("anchor", message);
+  };
+  if (Reanchor.hashOf(anchor) !== core.anchorHash) {
+    refuse("the enclosed anchor is not the one that the record names");
   }
-  return Record.anchorHashOf(anchor);
+  if (anchor.kind === "genesis_anchor") {
+    if (head !== null && core.anchorHash !== head.anchorHash) refuse("a genesis anchor comes back in a later place");
+    return;
+  }
+  const { base, carried } = Reanchor.verify(trust, members, anchor);
+  if (head !== null && core.anchorHash === head.anchorHash) return;
+  if (head !== null && anchor.body.round <= head.round) refuse("rounds fall, or one round has two anchors");
+  const misplaced =
+    base === null
+      ? head !== null && carried === null
+      : !isPlace(ancestry, base, anchor.body.previousAnchorHash);
+  if (misplaced) {
+    refuse("the round does not begin at a record of this chain");
+  }
+  if (carried !== null && ancestry.hashAt((base?.height ?? -1) + 1) !== carried.recordHash) {
+    refuse("the record that the round carries does not follow its base");
+  }
+};
+
+const isPlace = (
+  ancestry: Ancestry,
+  base: NonNullable<Reanchor.Decision["base"]>,
+  anchorHash: AnchorHash | null,
+): boolean => {
+  const place = ancestry.find(base.recordHash);
+  return place !== null && place.height === base.height && place.anchorHash === anchorHash;
+};
+
+/** The durability votes stand under the action anchor, or under a later round that carries exactly this record. */
+const verifyDurabilityAnchor = (
+  trust: Trust,
+  members: Membership.Members,
+  subject: VoteSubject,
+  actionRound: number,
+  anchor: CompletedReanchor,
+): AnchorHash => {
+  const { base, carried } = Reanchor.verify(trust, members, anchor);
+  const carries =
+    anchor.body.round > actionRound &&
+    carried?.recordHash === subject.recordHash &&
+    (base?.recordHash ?? null) === subject.previousRecordHash;
+  if (!carries) {
+    throw new RecordError("anchor", "the durability votes stand under a round that does not carry the record");
+  }
+  return Record.anchorHashOf(anchor.body);
 };
 
 /** Checks everything of a core but its certificates: hashes, membership, position, anchor, author. */
@@ -88,9 +167,6 @@ export const verifyCore = (
   let members: Membership.Members;
   if (Record.isGenesis(core)) {
     if (head !== null) throw new RecordError("position", "a GENESIS stands only at the beginning of a chain");
-    if (core.action.anchor.kind !== "genesis_anchor") {
-      throw new RecordError("reanchor-unsupported", "the GENESIS carries a completed re-anchor");
-    }
     try {
       members = Membership.verify(trust.verifier, trust.registryKey, core.membership);
     } catch {
@@ -107,9 +183,6 @@ export const verifyCore = (
     }
     if (action.height !== head.height + 1 || action.previousRecordHash !== head.recordHash) {
       throw new RecordError("position", "the record does not directly follow its predecessor");
-    }
-    if (core.anchorHash !== head.anchorHash) {
-      throw new RecordError("anchor", "the record names an anchor that its chain has not accepted");
     }
   }
   if (members.cardOf(action.authorAgentId) === undefined) {
@@ -144,36 +217,33 @@ const verifySigners = (
   }
 };
 
-/**
- * Verifies one record against its predecessor and returns the new head. Throws `RecordError`.
- * `postUsed` says whether an earlier record of this chain carries (author, postId).
- */
+/** Verifies one record against its predecessor and ancestry, and returns the new head. Throws `RecordError`. */
 export const verifyNext = (
   trust: Trust,
   head: ChainHead | null,
   record: HistoryRecord,
-  postUsed: (author: Record.PostIntent["authorAgentId"], postId: Record.PostIntent["postId"]) => boolean,
+  ancestry: Ancestry,
 ): ChainHead => {
-  const { recordCore: core, recordHash } = record;
-  if (record.durabilityAnchor !== null) {
-    throw new RecordError("reanchor-unsupported", "the durability votes stand under a completed re-anchor");
-  }
+  const { recordCore: core, recordHash, routerAnchor, durabilityAnchor } = record;
   const members = verifyCore(trust, head, recordHash, core);
-  if (genesisAnchorHash(record.routerAnchor) !== core.anchorHash) {
-    throw new RecordError("anchor", "the enclosed anchor is not the one that the record names");
-  }
+  verifyActionAnchor(trust, members, head, ancestry, core, routerAnchor);
   const author = core.action.authorAgentId;
-  if (postUsed(author, core.action.postIntent.postId)) {
+  if (ancestry.postUsed(author, core.action.postIntent.postId)) {
     throw new RecordError("author", "the author used this post id in an earlier record");
   }
   if (!record.actionSignatures.some((entry) => entry.signerAgentId === author)) {
     throw new RecordError("threshold", "the action certificate lacks its author");
   }
   const subject = subjectOf(recordHash, core);
+  const { round } = Reanchor.bodyOf(routerAnchor);
+  const durability: VoteSubject =
+    durabilityAnchor === null
+      ? subject
+      : { ...subject, anchorHash: verifyDurabilityAnchor(trust, members, subject, round, durabilityAnchor) };
   const threshold = actionThresholdOf(members.n, subject.height);
   verifySigners(trust, members, record.actionSignatures, threshold, (id) => actionVoteOf(subject, id));
   verifySigners(trust, members, record.durabilityVotes, members.quorum, (id) =>
-    durabilityVoteOf(subject, id),
+    durabilityVoteOf(durability, id),
   );
-  return { members, height: subject.height, recordHash, anchorHash: core.anchorHash };
+  return { members, height: subject.height, recordHash, anchorHash: core.anchorHash, round };
 };

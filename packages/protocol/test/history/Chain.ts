@@ -13,8 +13,10 @@ import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import * as Membership from "@social-harness/protocol/history/Membership";
 import * as Record from "@social-harness/protocol/history/Record";
 import type { RecordError } from "@social-harness/protocol/history/RecordError";
+import * as Reanchor from "@social-harness/protocol/history/Reanchor";
+import * as VerifiedChain from "@social-harness/protocol/history/VerifiedChain";
 import * as VerifyRecord from "@social-harness/protocol/history/VerifyRecord";
-import { type AgentId, type PostId, RouterInstanceId } from "@social-harness/protocol/identity/Identifier";
+import { type AgentId, RouterInstanceId } from "@social-harness/protocol/identity/Identifier";
 
 export interface Chain {
   readonly members: Membership.Members;
@@ -68,7 +70,8 @@ export const chainOf = (n: number, length = 4): Chain => {
 export const headAt = ({ members, records }: Chain, height: number): VerifyRecord.ChainHead | null => {
   const record = records[height];
   if (record === undefined) return null;
-  return { members, height, recordHash: record.recordHash, anchorHash: record.recordCore.anchorHash };
+  const { round } = Reanchor.bodyOf(record.routerAnchor);
+  return { members, height, round, recordHash: record.recordHash, anchorHash: record.recordCore.anchorHash };
 };
 
 /** Verifies a record as the one at `height`, with the chain's own records below it. */
@@ -78,13 +81,11 @@ export const verifyAt = (
   record: HistoryRecord,
   trust = chain.trust,
 ): VerifyRecord.ChainHead =>
-  VerifyRecord.verifyNext(trust, headAt(chain, height - 1), record, (author: AgentId, postId: PostId) =>
-    chain.records
-      .slice(0, height)
-      .some(
-        ({ recordCore: { action } }) =>
-          action.authorAgentId === author && action.postIntent.postId === postId,
-      ),
+  VerifyRecord.verifyNext(
+    trust,
+    headAt(chain, height - 1),
+    record,
+    VerifiedChain.ancestryOf(chain.records.slice(0, height)),
   );
 
 /** A POST core around the changes, every hash recomputed, so that only what it says can be wrong. */

@@ -8,6 +8,7 @@ import * as Export from "@social-harness/protocol/history/Export";
 import { quorumOf } from "@social-harness/protocol/history/Quorum";
 import { RecordError } from "@social-harness/protocol/history/RecordError";
 import type * as Statement from "@social-harness/protocol/history/Statement";
+import * as VerifiedChain from "@social-harness/protocol/history/VerifiedChain";
 import * as VerifyRecord from "@social-harness/protocol/history/VerifyRecord";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import type { Ed25519Signature, SigningKey } from "@social-harness/protocol/identity/Identifier";
@@ -49,23 +50,21 @@ const decodeRecord = Closed.bytesDecoder(Evidence.HistoryRecord, {
 
 interface Read {
   readonly head: VerifyRecord.ChainHead | null;
-  readonly posts: ReadonlySet<string>;
+  readonly records: ReadonlyArray<Evidence.HistoryRecord>;
 }
 
-const next = ({ head, posts }: Read, value: Json): Read => {
+const next = ({ head, records: read }: Read, value: Json): Read => {
   const record = decodeRecord(CanonicalJson.encodeBytes(value));
-  const postOf = (author: string, postId: string): string => `${author} ${postId}`;
-  const { authorAgentId, postIntent } = record.recordCore.action;
   return {
-    head: VerifyRecord.verifyNext(trust, head, record, (author, postId) => posts.has(postOf(author, postId))),
-    posts: new Set([...posts, postOf(authorAgentId, postIntent.postId)]),
+    head: VerifyRecord.verifyNext(trust, head, record, VerifiedChain.ancestryOf(read)),
+    records: [...read, record],
   };
 };
 
 /** Where each named chain stands before the record of each height. */
 const before = new Map(
   records.chains.map(({ name, records: chain }) => {
-    const reads: Array<Read> = [{ head: null, posts: new Set() }];
+    const reads: Array<Read> = [{ head: null, records: [] }];
     for (const record of chain) reads.push(next(reads.at(-1) as Read, record));
     return [name, { chain, reads }] as const;
   }),

@@ -4,7 +4,8 @@
 import { join } from "node:path";
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import { RecordError } from "@social-harness/protocol/history/RecordError";
-import * as VerifyRecord from "@social-harness/protocol/history/VerifyRecord";
+import * as VerifiedChain from "@social-harness/protocol/history/VerifiedChain";
+import type * as VerifyRecord from "@social-harness/protocol/history/VerifyRecord";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import type { SigningKey } from "@social-harness/protocol/identity/Identifier";
 import { type Books, conversationOf } from "./Books.ts";
@@ -57,13 +58,9 @@ const verifyAll = (
   trust: VerifyRecord.Trust,
   records: ReadonlyArray<HistoryRecord>,
 ): ReadonlyArray<string> => {
-  const used = new Set<string>();
-  let head: VerifyRecord.ChainHead | null = null;
-  for (const record of records) {
-    const { authorAgentId, postIntent } = record.recordCore.action;
-    head = VerifyRecord.verifyNext(trust, head, record, (author, postId) => used.has(author + postId));
-    used.add(authorAgentId + postIntent.postId);
-  }
+  const chain = VerifiedChain.begin(trust);
+  for (const record of records) chain.take(record);
+  const { head } = chain;
   return head === null ? [] : head.members.cards.map(({ agentName }) => agentName);
 };
 

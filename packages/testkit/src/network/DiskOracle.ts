@@ -5,7 +5,7 @@
 import { DatabaseSync } from "node:sqlite";
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import { RecordError } from "@social-harness/protocol/history/RecordError";
-import { type ChainHead, verifyNext } from "@social-harness/protocol/history/VerifyRecord";
+import * as VerifiedChain from "@social-harness/protocol/history/VerifiedChain";
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import type { AgentId } from "@social-harness/protocol/identity/Identifier";
@@ -138,18 +138,16 @@ const checkVotes = ({ votes, memberCounts }: Store, say: Say): void => {
 const checkChains = ({ chains, card }: Store, say: Say): void => {
   const trust = { verifier: Ed25519.verifier, registryKey: card.registryKey };
   for (const [conversationId, chain] of chains) {
-    let head: ChainHead | null = null;
-    const posts = new Set<string>();
+    const verified = VerifiedChain.begin(trust);
     for (const record of chain) {
-      const { authorAgentId, postIntent, height } = record.recordCore.action;
+      const { height } = record.recordCore.action;
       try {
-        head = verifyNext(trust, head, record, (author, postId) => posts.has(`${author} ${postId}`));
+        verified.take(record);
       } catch (error) {
         if (!(error instanceof RecordError)) throw error;
         say(`height ${height} of ${conversationId} does not verify: ${error.message}`);
         break;
       }
-      posts.add(`${authorAgentId} ${postIntent.postId}`);
     }
   }
 };

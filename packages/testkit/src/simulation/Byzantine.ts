@@ -3,6 +3,7 @@
 // As a `nuisance` they never propose, so the honest members must get on with their work whatever else they hear.
 
 import type { Packet, PacketOf } from "@social-harness/protocol/conversation/Packet";
+import * as Reanchor from "@social-harness/protocol/history/Reanchor";
 import * as Record from "@social-harness/protocol/history/Record";
 import * as Statement from "@social-harness/protocol/history/Statement";
 import * as VerifyRecord from "@social-harness/protocol/history/VerifyRecord";
@@ -141,7 +142,7 @@ export const createByzantine = ({ world, members, random, nuisance }: ByzantineO
     return Record.postCore(intent, {
       height: head.height + 1 + ahead,
       previousRecordHash: ahead === 0 ? head.recordHash : recentHash(),
-      anchorHash: head.anchorHash,
+      anchorHash: near.disk.state.anchor?.anchorHash ?? head.anchorHash,
     });
   };
 
@@ -240,6 +241,103 @@ export const createByzantine = ({ world, members, random, nuisance }: ByzantineO
     );
   };
 
+  /** Rounds that honest members may be at, or a little beyond. */
+  const someRound = ({ disk }: Member): number => Math.max(1, disk.state.rounds.bound + random.below(3));
+
+  const wish = (from: Member, near: Member): void => {
+    const statement = {
+      kind: "wish" as const,
+      signerAgentId: from.id,
+      conversationId,
+      round: random.chance(0.9) ? someRound(near) : random.below(1_000),
+      routerInstanceId: world.routerInstanceId,
+    };
+    send(from, { ...statement, signature: Statement.sign(from.signer, statement) }, random.chance(0.9));
+  };
+
+  /** Claims with other members' proofs, older claims than the truth, or claims without any proof. */
+  const state = (from: Member, near: Member): void => {
+    const heard = packets.filter((packet) => packet.kind === "statement_packet").slice(-recentCount);
+    const model = heard.length === 0 ? undefined : random.pick(heard);
+    const lies = random.chance(0.3);
+    const head = random.chance(0.8) ? (model?.statement.head ?? null) : null;
+    const prepared = random.chance(0.7) ? (model?.statement.prepared ?? null) : null;
+    const statement: Statement.ReanchorStatement = {
+      kind: "reanchor_statement",
+      signerAgentId: from.id,
+      conversationId,
+      membershipHash: world.members.membershipHash,
+      round: someRound(near),
+      routerInstanceId: world.routerInstanceId,
+      head,
+      prepared: lies ? { recordHash: recentHash(), height: (head?.height ?? -1) + 1, round: random.below(4) } : prepared,
+    };
+    send(
+      from,
+      {
+        kind: "statement_packet",
+        statement,
+        signature: Statement.sign(from.signer, statement),
+        headProof: head === null ? null : (model?.headProof ?? null),
+        preparedProof: statement.prepared === null ? null : (model?.preparedProof ?? null),
+      },
+      random.chance(0.9),
+    );
+  };
+
+  /** A re-anchor from whatever statements were heard and made up, with the body they decide or another. */
+  const complete = (from: Member, near: Member): void => {
+    const round = someRound(near);
+    const heard = packets.flatMap((packet) =>
+      packet.kind === "statement_packet" && packet.statement.round === round
+        ? [{ ...packet.statement, signature: packet.signature }]
+        : [],
+    );
+    const invented = members.map((member) => {
+      const statement: Statement.ReanchorStatement = {
+        kind: "reanchor_statement",
+        signerAgentId: member.id,
+        conversationId,
+        membershipHash: world.members.membershipHash,
+        round,
+        routerInstanceId: world.routerInstanceId,
+        head: null,
+        prepared: random.chance(0.5) ? null : { recordHash: recentHash(), height: 0, round: random.below(3) },
+      };
+      return { ...statement, signature: Statement.sign(member.signer, statement) };
+    });
+    const bySigner = new Map([...heard, ...invented].map((statement) => [statement.signerAgentId, statement]));
+    const statements = world.members.ids.flatMap((id) => bySigner.get(id) ?? []).slice(0, world.members.quorum);
+    if (statements.length === 0) return;
+    const decision = Reanchor.decide(statements);
+    const body: Record.ReanchorBody = {
+      kind: "reanchor_body",
+      conversationId,
+      membershipHash: world.members.membershipHash,
+      round,
+      routerInstanceId: world.routerInstanceId,
+      previousAnchorHash: decision?.base === null ? null : (near.disk.state.head?.anchorHash ?? null),
+      baseRecordHash: random.chance(0.8) ? (decision?.base?.recordHash ?? null) : headOf(near),
+      carriedRecordHash: random.chance(0.8) ? (decision?.carried?.recordHash ?? null) : null,
+    };
+    send(from, { kind: "completed_reanchor", body, statements }, random.chance(0.9));
+  };
+
+  const carry = (from: Member, near: Member): void => {
+    const { anchor } = near.disk.state;
+    const recordHash = anchor?.carried ?? recentHash();
+    const subject = subjectOf(recordHash, near);
+    const under = { ...subject, anchorHash: anchor?.anchorHash ?? subject.anchorHash };
+    const carryVote = VerifyRecord.carryVoteOf(under, from.id);
+    const durabilityVote = VerifyRecord.durabilityVoteOf(under, from.id);
+    send(from, {
+      kind: "vote_packet",
+      actionVotes: [],
+      durabilityVotes: [{ ...durabilityVote, signature: Statement.sign(from.signer, durabilityVote) }],
+      carryVotes: [{ ...carryVote, signature: Statement.sign(from.signer, carryVote) }],
+    });
+  };
+
   const replay = (from: Member): void => {
     if (packets.length > 0) send(from, random.pick(random.chance(0.7) ? packets.slice(-20) : packets));
   };
@@ -296,6 +394,12 @@ export const createByzantine = ({ world, members, random, nuisance }: ByzantineO
     replay,
     distort,
     confuse,
+    wish,
+    state,
+    state,
+    complete,
+    complete,
+    carry,
   ];
   return { act: () => random.pick(deeds)(random.pick(members), random.pick(honest)) };
 };

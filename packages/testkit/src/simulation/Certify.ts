@@ -83,8 +83,9 @@ export const openConversation = (world: World, authorIndex = 0): HistoryRecord =
   const { round, routerInstanceId } = anchor;
   for (const member of world.all) {
     const head = { height: 0, recordHash: record.recordHash, anchorHash };
-    const state = { ...initial, head, anchor: { anchorHash, round, routerInstanceId } };
-    member.disk = { ...blank, state, records: [record] };
+    const accepted = { anchorHash, round, routerInstanceId, base: null, carried: null };
+    const state = { ...initial, head, anchor: accepted };
+    member.disk = { ...blank, state, records: [record], anchors: new Map([[anchorHash, anchor]]) };
   }
   return record;
 };

@@ -6,9 +6,9 @@ import type { Reads } from "@social-harness/protocol/conversation/Event";
 import { pageBytesOf } from "@social-harness/protocol/conversation/CatchUp";
 import type { Packet } from "@social-harness/protocol/conversation/Packet";
 import { initial, type State } from "@social-harness/protocol/conversation/State";
-import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
+import type { HistoryRecord, RouterAnchor } from "@social-harness/protocol/history/Evidence";
 import type { PostIntent, RecordCore } from "@social-harness/protocol/history/Record";
-import type { AgentId, PostId, RecordHash } from "@social-harness/protocol/identity/Identifier";
+import type { AgentId, AnchorHash, PostId, RecordHash } from "@social-harness/protocol/identity/Identifier";
 
 export type OwnVote = Extract<Command, { kind: "own-vote" }>;
 export type Outcome = Extract<Command, { kind: "intent-ended" }>["outcome"];
@@ -29,6 +29,7 @@ export interface Disk {
   readonly state: State;
   readonly records: ReadonlyArray<HistoryRecord>;
   readonly cores: ReadonlyMap<RecordHash, RecordCore>;
+  readonly anchors: ReadonlyMap<AnchorHash, RouterAnchor>;
   readonly intents: ReadonlyArray<StoredIntent>;
   readonly ownVotes: ReadonlyArray<OwnVote>;
   /** Remote posts that became pending, in the order of their commits. */
@@ -42,6 +43,7 @@ export const blank: Disk = {
   state: initial,
   records: [],
   cores: new Map(),
+  anchors: new Map(),
   intents: [],
   ownVotes: [],
   pending: [],
@@ -71,6 +73,7 @@ export const reread = (disk: Disk): Disk => ({
 /** The disk after a transition's commands and state. */
 export const written = (disk: Disk, self: AgentId, state: State, commands: ReadonlyArray<Command>): Disk => {
   const cores = new Map(disk.cores);
+  const anchors = new Map(disk.anchors);
   const records = [...disk.records];
   const ownVotes = [...disk.ownVotes];
   const pending = [...disk.pending];
@@ -82,6 +85,9 @@ export const written = (disk: Disk, self: AgentId, state: State, commands: Reado
         break;
       case "drop-core":
         cores.delete(command.recordHash);
+        break;
+      case "keep-anchor":
+        anchors.set(command.anchorHash, command.anchor);
         break;
       case "own-vote":
         ownVotes.push(command);
@@ -106,6 +112,7 @@ export const written = (disk: Disk, self: AgentId, state: State, commands: Reado
     state,
     records,
     cores,
+    anchors,
     intents,
     ownVotes,
     pending,
@@ -127,6 +134,7 @@ export const readsOf = (disk: Disk): Reads => ({
     const height = disk.records.findIndex((record) => record.recordHash === recordHash);
     return height < 0 ? null : height;
   },
+  anchor: (anchorHash) => disk.anchors.get(anchorHash) ?? null,
   recordAt: (height) => disk.records[height] ?? null,
   recordsAfter: (height, bytesMax) => {
     const records: Array<HistoryRecord> = [];

@@ -3,8 +3,10 @@
 
 import type { Packet } from "@social-harness/protocol/conversation/Packet";
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
+import * as Reanchor from "@social-harness/protocol/history/Reanchor";
+import { ancestryOf } from "@social-harness/protocol/history/VerifiedChain";
 import { type ChainHead, verifyNext } from "@social-harness/protocol/history/VerifyRecord";
-import type { AgentId, PostId, RecordHash } from "@social-harness/protocol/identity/Identifier";
+import type { AgentId, AnchorHash, RecordHash } from "@social-harness/protocol/identity/Identifier";
 import type { OwnVote } from "./Disk.ts";
 import type { Committed, Member, World } from "./FoldWorld.ts";
 
@@ -21,7 +23,8 @@ interface Support {
   readonly height: number;
   readonly author: AgentId;
   readonly action: Set<AgentId>;
-  readonly durability: Set<AgentId>;
+  /** By the anchor that the votes stand under. */
+  readonly durability: Map<AnchorHash, Set<AgentId>>;
 }
 
 /** The thresholds in the oracle's own words: a fold that lowers one must not lower the other with it. */
@@ -54,14 +57,15 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
     const last = records.at(-1);
     if (last === undefined) return null;
     const { height } = last.recordCore.action;
-    return { members, height, recordHash: last.recordHash, anchorHash: last.recordCore.anchorHash };
+    const { round } = Reanchor.bodyOf(last.routerAnchor);
+    return { members, height, round, recordHash: last.recordHash, anchorHash: last.recordCore.anchorHash };
   };
 
   /** I1, strong: from all signatures ever made, no two records of one height can be certified. */
   const askI1 = (recordHash: RecordHash, { height, author, action, durability }: Support): void => {
     const byAll = (signers: ReadonlySet<AgentId>): number => signers.size + byzantine.size;
     const acted = byAll(action) >= actionOf(height) && (action.has(author) || byzantine.has(author));
-    if (!acted || byAll(durability) < quorum) return;
+    if (!acted || ![...durability.values()].some((signers) => byAll(signers) >= quorum)) return;
     const other = certifiable.get(height);
     if (other === undefined) certifiable.set(height, recordHash);
     else if (other !== recordHash) violate("I1", `two records can be certified at height ${height}`);
@@ -71,7 +75,11 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
     const voted = support.get(vote.recordHash);
     if (voted === undefined)
       return violate("staging", `${member.index} signed for a record it does not hold`);
-    voted[vote.vote].add(member.id);
+    if (vote.vote === "action") voted.action.add(member.id);
+    if (vote.vote === "durability") {
+      const signers = voted.durability.get(vote.anchorHash) ?? new Set();
+      voted.durability.set(vote.anchorHash, signers.add(member.id));
+    }
     askI1(vote.recordHash, voted);
     if (!member.folded) violate("folded", `${member.index} signed a vote before it had folded the lane`);
     let own = signatures.get(member.id);
@@ -97,14 +105,11 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
       violate("threshold", `height ${height} was certified by too few action votes, or without its author's`);
     if (record.durabilityVotes.length < quorum)
       violate("threshold", `height ${height} was certified by too few durability votes`);
-    const posts = held.filter(({ recordCore: { action } }) => action.authorAgentId === authorAgentId);
-    const postUsed = (_: AgentId, postId: PostId): boolean =>
-      posts.some(({ recordCore: { action } }) => action.postIntent.postId === postId);
-    if (postUsed(authorAgentId, postIntent.postId)) violate("I4", `a post is certified twice at ${height}`);
-    heads.set(
-      member.id,
-      verifyNext(trust, heads.get(member.id) ?? headOf(held), record, (_, postId) => postUsed(_, postId)),
-    );
+    const ancestry = ancestryOf(held);
+    if (ancestry.postUsed(authorAgentId, postIntent.postId)) {
+      violate("I4", `a post is certified twice at ${height}`);
+    }
+    heads.set(member.id, verifyNext(trust, heads.get(member.id) ?? headOf(held), record, ancestry));
     askI2(record);
   };
 
@@ -157,7 +162,8 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
   const askProposal = ({ member, before, after, commands }: Committed): void => {
     const { lock } = before.state.slot;
     const made = before.state.proposal === null && after.state.proposal !== null;
-    const sameSlot = !commands.some(({ kind }) => kind === "commit");
+    const sameSlot =
+      !commands.some(({ kind }) => kind === "commit") && before.state.anchor?.round === after.state.anchor?.round;
     if (made && sameSlot && lock !== null)
       violate("proposal", `${member.index} proposed over another's lock`);
   };
@@ -174,11 +180,16 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
     const { member, before, commands } = committed;
     if (!isHonest(member)) return;
     const held = [...before.records];
+    let { bound } = before.state.rounds;
     for (const command of commands) {
+      if (command.kind === "multicast" && command.packet.kind === "statement_packet")
+        bound = Math.max(bound, command.packet.statement.round);
+      if (command.kind === "own-vote" && command.round < bound)
+        violate("rounds", `${member.index} voted under a round that its statement had ended`);
       if (command.kind === "keep-core") {
         const { height, authorAgentId: author } = command.core.action;
         if (!support.has(command.recordHash))
-          support.set(command.recordHash, { height, author, action: new Set(), durability: new Set() });
+          support.set(command.recordHash, { height, author, action: new Set(), durability: new Map() });
       }
       if (command.kind === "own-vote") takeVote(member, command);
       if (command.kind === "commit") {
@@ -201,7 +212,7 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
 const ownSignaturesIn = (from: AgentId, packet: Packet): ReadonlyArray<string> => {
   switch (packet.kind) {
     case "proposal_packet":
-      return packet.actionVote === undefined ? [] : [packet.actionVote.signature];
+      return packet.actionVote?.signerAgentId === from ? [packet.actionVote.signature] : [];
     case "vote_packet":
       return [...packet.actionVotes, ...packet.durabilityVotes]
         .filter(({ signerAgentId }) => signerAgentId === from)

@@ -91,13 +91,8 @@ const draw = (random: Random): Environment => {
   };
 };
 
-/** Whether everything that honest members persisted must be certified once the storm is over. */
-const mustLive = (environment: Environment): boolean => {
-  const { byzantine, nuisance, laneLoss, deafness, laneLossOf, gap, authors } = environment;
-  if (byzantine > 0 && !nuisance) return false;
-  // Members who miss different proposals may lock different ones; only a new round frees such a slot.
-  return authors === 1 || ((laneLossOf === "evidence" || (laneLoss === 0 && deafness === 0)) && gap === 0);
-};
+/** Whether everything that honest members persisted must be certified once the storm is over: a new round frees any slot. */
+const mustLive = ({ byzantine, nuisance }: Environment): boolean => byzantine === 0 || nuisance;
 
 const carriesProposal = ({ packets }: Envelope): boolean =>
   packets.some(({ kind }) => kind === "proposal_packet");
