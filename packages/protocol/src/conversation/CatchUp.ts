@@ -14,7 +14,7 @@ import { entriesOf, isActionCertified } from "./Certificates.ts";
 import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
 import type { CertifiedRecord } from "./Packet.ts";
-import { isWanted } from "./Rounds.ts";
+import { isWanted } from "./Lacking.ts";
 import { commitRecord } from "./Settle.ts";
 import { nextHeight, openRecordOf } from "./State.ts";
 import { keepVotes } from "./Votes.ts";
@@ -86,7 +86,8 @@ const takeAnchorOf = (draft: Draft, packet: ReceivedOf<"catch_up_page">["packet"
   if (last?.kind !== "completed_reanchor") return;
   const { rounds, anchor } = draft.state;
   const { round } = last.body;
-  if (round < rounds.bound || round <= (anchor?.round ?? 0) || round <= (rounds.pending?.body.round ?? 0)) return;
+  if (round < rounds.bound || round <= (anchor?.round ?? 0) || round <= (rounds.pending?.body.round ?? 0))
+    return;
   draft.state.rounds = { ...rounds, pending: last };
   draft.progressed = true;
 };
@@ -171,7 +172,8 @@ export const takeRecordResponse = (draft: Draft, { packet }: ReceivedOf<"record_
   if (draft.find(recordHash) !== undefined) return keepVotes(draft, recordHash, "action", actionSignatures);
   try {
     const members = verifyCore(inputs.trust, headOf(draft), recordHash, core);
-    if (routerAnchor.kind === "completed_reanchor") Reanchor.verify(inputs.trust, inputs.members, routerAnchor);
+    if (routerAnchor.kind === "completed_reanchor")
+      Reanchor.verify(inputs.trust, inputs.members, routerAnchor);
     if (Reanchor.hashOf(routerAnchor) !== core.anchorHash) {
       throw new RecordError("anchor", "the enclosed anchor is not the one that the record names");
     }

@@ -8,7 +8,7 @@ import * as Limits from "../Limits.ts";
 import type { Command } from "./Command.ts";
 import type { Inputs } from "./Event.ts";
 import type { Packet, SignedActionVote, SignedDurabilityVote } from "./Packet.ts";
-import type { OpenRecord, State } from "./State.ts";
+import type { OpenRecord, Rounds, State } from "./State.ts";
 import { areLeft, hasOpenWork } from "./State.ts";
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
@@ -39,6 +39,10 @@ export class Draft {
   constructor(state: State, inputs: Inputs) {
     this.state = { ...state };
     this.inputs = inputs;
+  }
+
+  changeRounds(more: Partial<Rounds>): void {
+    this.state.rounds = { ...this.state.rounds, ...more };
   }
 
   find(recordHash: RecordHash): OpenRecord | undefined {
@@ -100,7 +104,8 @@ export class Draft {
   }
 
   certifiedAt(height: number): HistoryRecord | null {
-    for (const record of this.#records.values()) if (record.recordCore.action.height === height) return record;
+    for (const record of this.#records.values())
+      if (record.recordCore.action.height === height) return record;
     return this.inputs.reads.recordAt(height);
   }
 
@@ -170,7 +175,8 @@ export class Draft {
     const { state, inputs } = this;
     const { stall } = state.rounds;
     if (!inputs.folded || (!hasOpenWork(state) && state.slot.lock === null && !areLeft(state))) {
-      if (stall !== null || state.rounds.heard.length > 0) state.rounds = { ...state.rounds, stall: null, heard: [] };
+      if (stall !== null || state.rounds.heard.length > 0)
+        state.rounds = { ...state.rounds, stall: null, heard: [] };
     } else if (this.progressed || stall === null) {
       const intervalMs = stall?.intervalMs ?? Limits.roundMsMin;
       state.rounds = { ...state.rounds, heard: [], stall: { at: inputs.now + intervalMs, intervalMs } };

@@ -148,7 +148,11 @@ export const StatementPacket = Schema.Struct({
   statement: ReanchorStatement,
   signature,
   headProof: Schema.NullOr(
-    Schema.Struct({ action: Certificate, durabilityAnchorHash: AnchorHash.schema, durabilityVotes: Signatures }),
+    Schema.Struct({
+      action: Certificate,
+      durabilityAnchorHash: AnchorHash.schema,
+      durabilityVotes: Signatures,
+    }),
   ),
   preparedProof: Schema.NullOr(
     Schema.Struct({

@@ -59,7 +59,12 @@ const noteLoser = (draft: Draft, { action }: Record.RecordCore): void => {
 };
 
 /** Another member passed a proposal on: its first place from that member counts where the round's leader goes first. */
-const passedOn = (draft: Draft, known: OpenRecord, from: OpenRecord["author"], laneSequence: number): void => {
+const passedOn = (
+  draft: Draft,
+  known: OpenRecord,
+  from: OpenRecord["author"],
+  laneSequence: number,
+): void => {
   if (from in known.relays) return;
   draft.replaceOpen({ ...known, relays: { ...known.relays, [from]: laneSequence } });
 };
@@ -97,7 +102,9 @@ const problemOf = (
     const wrong =
       anchor.kind === "genesis_anchor"
         ? anchor.routerInstanceId !== inputs.routerInstanceId
-        : state.head === null && core.anchorHash !== state.anchor?.anchorHash && anchor.round < state.rounds.bound;
+        : state.head === null &&
+          core.anchorHash !== state.anchor?.anchorHash &&
+          anchor.round < state.rounds.bound;
     if (wrong) return "a GENESIS names another Router instance or a round that is over";
   }
   const { postId } = action.postIntent;

@@ -6,15 +6,16 @@ import type * as Evidence from "../history/Evidence.ts";
 import * as Record from "../history/Record.ts";
 import * as Statement from "../history/Statement.ts";
 import * as Reanchor from "../history/Reanchor.ts";
-import { actionVoteOf, carryVoteOf, durabilityVoteOf } from "../history/VerifyRecord.ts";
-import type { AgentId } from "../identity/Identifier.ts";
 import * as Limits from "../Limits.ts";
+import { adopt, tryPending } from "./Acceptance.ts";
 import { noteHead } from "./Behind.ts";
+import { carry, isCarriedDurably } from "./Carrying.ts";
 import { entriesOf, isActionCertified } from "./Certificates.ts";
 import type { Draft } from "./Draft.ts";
-import type { CertifiedNotice, PacketOf, SignedActionVote, SignedDurabilityVote } from "./Packet.ts";
-import { adopt, changeRounds, tryPending } from "./Rounds.ts";
-import type { OpenRecord, SignerMap } from "./State.ts";
+import { maySign, signAction, signDurability } from "./OwnVotes.ts";
+import type { CertifiedNotice, SignedActionVote } from "./Packet.ts";
+import { changeRounds } from "./Rounds.ts";
+import type { OpenRecord } from "./State.ts";
 import {
   emptySlot,
   follows,
@@ -28,24 +29,8 @@ import {
   subjectOf,
 } from "./State.ts";
 
-/**
- * Only who is connected and has folded the lane signs, only under an anchor that names the Router it is bound to, and only
- * while no later round binds it.
- */
-const maySign = ({ state, inputs }: Draft): boolean =>
-  inputs.folded &&
-  inputs.routerInstanceId !== null &&
-  isVoting(state) &&
-  (state.anchor === null || state.anchor.routerInstanceId === inputs.routerInstanceId);
-
 const isDurable = (draft: Draft, record: OpenRecord): boolean =>
   Object.keys(record.durability).length >= draft.inputs.members.quorum;
-
-/** Whether the carried record has its durability certificate under the anchor that carries it. */
-const isCarriedDurably = ({ state, inputs }: Draft, record: OpenRecord): boolean =>
-  isCarrying(state) &&
-  record.recordHash === state.anchor?.carried &&
-  Object.keys(state.carrying.durability).length >= inputs.members.quorum;
 
 /** Applies the rules until none of them changes anything. */
 export const settle = (draft: Draft): void => {
@@ -201,7 +186,8 @@ const firstOf = (
 const passOn = (draft: Draft): boolean => {
   const { state, inputs } = draft;
   const leads = Reanchor.leaderOf(inputs.members, state.rounds.bound) === inputs.self;
-  if (!leads || !isOpening(state) || isCarrying(state) || state.slot.lock !== null || state.slot.relayed) return false;
+  if (!leads || !isOpening(state) || isCarrying(state) || state.slot.lock !== null || state.slot.relayed)
+    return false;
   if (!maySign(draft) || isDecided(state)) return false;
   const first = firstOf(draft, (_, { laneSequence }) => laneSequence);
   if (first === undefined) return false;
@@ -209,44 +195,6 @@ const passOn = (draft: Draft): boolean => {
   if (first.author !== inputs.self) multicastProposalOf(draft, first);
   return true;
 };
-
-/** The carried record goes first: carry votes under the new anchor, and with a quorum of them durability votes. */
-const carry = (draft: Draft): boolean => {
-  const { state, inputs } = draft;
-  const { anchor, slot } = state;
-  if (!isCarrying(state) || anchor === null || anchor.carried === null || !maySign(draft)) return false;
-  const record = draft.find(anchor.carried);
-  if (record === undefined || !isActionCertified(draft, record)) return false;
-  const { conversationId, quorum } = inputs.members;
-  const subject = { ...subjectOf(record, conversationId), anchorHash: anchor.anchorHash };
-  const own = (vote: "carry" | "durability", signature: SignerMap[AgentId]): void => {
-    const { height, recordHash } = record;
-    const { round, anchorHash } = anchor;
-    draft.commands.push({ kind: "own-vote", vote, height, round, recordHash, anchorHash, inProposal: false, signature });
-  };
-  if (!slot.carryVote) {
-    const statement = carryVoteOf(subject, inputs.self);
-    const signature = Statement.sign(inputs.signer, statement);
-    state.slot = { ...slot, carryVote: true };
-    state.carrying = { ...state.carrying, carry: { ...state.carrying.carry, [inputs.self]: signature } };
-    own("carry", signature);
-    multicastVotes(draft, { carryVotes: [{ ...statement, signature }] });
-    return true;
-  }
-  if (slot.durabilityVote !== null || Object.keys(state.carrying.carry).length < quorum) return false;
-  const votes = state.carrying.carry;
-  draft.replaceOpen({ ...record, carry: { anchorHash: anchor.anchorHash, round: anchor.round, votes } });
-  const statement = durabilityVoteOf(subject, inputs.self);
-  const signature = Statement.sign(inputs.signer, statement);
-  state.slot = { ...slot, durabilityVote: record.recordHash };
-  state.carrying = { ...state.carrying, durability: { ...state.carrying.durability, [inputs.self]: signature } };
-  own("durability", signature);
-  multicastVotes(draft, { durabilityVotes: [{ ...statement, signature }] });
-  return true;
-};
-
-export const multicastVotes = (draft: Draft, votes: Partial<Omit<PacketOf<"vote_packet">, "kind">>): void =>
-  draft.multicast({ kind: "vote_packet", actionVotes: [], durabilityVotes: [], carryVotes: [], ...votes });
 
 /** The genesis anchor is accepted with the first GENESIS that this member locks or proposes. */
 const acceptAnchor = (draft: Draft, record: OpenRecord): void => {
@@ -261,7 +209,8 @@ const acceptAnchor = (draft: Draft, record: OpenRecord): void => {
 const castActionVote = (draft: Draft): boolean => {
   const { state, inputs } = draft;
   const { lock, actionVote } = state.slot;
-  if (lock === null || actionVote !== null || !maySign(draft) || isDecided(state) || isCarrying(state)) return false;
+  if (lock === null || actionVote !== null || !maySign(draft) || isDecided(state) || isCarrying(state))
+    return false;
   const record = draft.find(lock);
   if (record === undefined) throw new Error("the locked record is not open");
   state.slot = { ...state.slot, actionVote: lock };
@@ -273,21 +222,10 @@ const castActionVote = (draft: Draft): boolean => {
 };
 
 const signActionVote = (draft: Draft, record: OpenRecord, inProposal: boolean): SignedActionVote => {
-  const { inputs, state } = draft;
-  const statement = actionVoteOf(subjectOf(record, inputs.members.conversationId), inputs.self);
-  const signature = Statement.sign(inputs.signer, statement);
-  draft.replaceOpen({ ...record, action: { ...record.action, [inputs.self]: signature } });
-  draft.commands.push({
-    kind: "own-vote",
-    vote: "action",
-    height: record.height,
-    round: state.anchor?.round ?? 0,
-    recordHash: record.recordHash,
-    anchorHash: record.anchorHash,
-    inProposal,
-    signature,
-  });
-  return { ...statement, signature };
+  const { conversationId } = draft.inputs.members;
+  const vote = signAction(draft, subjectOf(record, conversationId), inProposal);
+  draft.replaceOpen({ ...record, action: { ...record.action, [vote.signerAgentId]: vote.signature } });
+  return vote;
 };
 
 /** A record with its action certificate is staged with one durability vote, whatever this member had locked. */
@@ -299,21 +237,9 @@ const castDurabilityVote = (draft: Draft): boolean => {
   );
   if (record === undefined) return false;
   acceptAnchor(draft, record);
-  const statement = durabilityVoteOf(subjectOf(record, inputs.members.conversationId), inputs.self);
-  const signature = Statement.sign(inputs.signer, statement);
-  draft.replaceOpen({ ...record, durability: { ...record.durability, [inputs.self]: signature } });
+  const vote = signDurability(draft, subjectOf(record, inputs.members.conversationId));
+  draft.replaceOpen({ ...record, durability: { ...record.durability, [inputs.self]: vote.signature } });
   state.slot = { ...state.slot, durabilityVote: record.recordHash };
-  draft.commands.push({
-    kind: "own-vote",
-    vote: "durability",
-    height: record.height,
-    round: state.anchor?.round ?? 0,
-    recordHash: record.recordHash,
-    anchorHash: record.anchorHash,
-    inProposal: false,
-    signature,
-  });
-  const vote: SignedDurabilityVote = { ...statement, signature };
   if (draft.certificateFrom !== null) draft.sendDurabilityVote(draft.certificateFrom, vote);
   else if (record.author !== inputs.self) {
     draft.sendDurabilityVote(record.author, vote);

@@ -44,7 +44,11 @@ export interface OpenRecord extends Voted {
   /** The first places in the lane where other members passed it on. */
   readonly relays: { readonly [relayer: AgentId]: number };
   /** The carry certificate of the latest round that made it prepared anew. */
-  readonly carry: { readonly anchorHash: AnchorHash; readonly round: number; readonly votes: SignerMap } | null;
+  readonly carry: {
+    readonly anchorHash: AnchorHash;
+    readonly round: number;
+    readonly votes: SignerMap;
+  } | null;
 }
 
 /** A core as it becomes open, without a vote yet. */
@@ -290,7 +294,8 @@ export const isUnderWay = (state: State): boolean =>
   !isVoting(state);
 
 /** What this member repeats when all is silent: its part in what is under way, and its wish for a round. */
-export const hasOpenWork = (state: State): boolean => isUnderWay(state) || state.rounds.wish > state.rounds.bound;
+export const hasOpenWork = (state: State): boolean =>
+  isUnderWay(state) || state.rounds.wish > state.rounds.bound;
 
 /** Members who stated a later round than binds this one: they cannot vote here any more, which is work for everybody. */
 export const areLeft = ({ rounds }: State): boolean =>
@@ -304,8 +309,6 @@ export const nextWake = (state: State): number | null => {
     state.yieldUntil,
     state.behind?.askAt,
     state.rounds.stall?.at,
-  ].filter(
-    (time) => time !== undefined && time !== null,
-  );
+  ].filter((time) => time !== undefined && time !== null);
   return times.length === 0 ? null : Math.min(...times);
 };

@@ -2,11 +2,13 @@
 // again, expiring intents that were never proposed. Implements HIS-40, HIS-42, HIS-59 and OPS-10.
 
 import * as Limits from "../Limits.ts";
-import { actionVoteOf, carryVoteOf, durabilityVoteOf } from "../history/VerifyRecord.ts";
+import { actionVoteOf } from "../history/VerifyRecord.ts";
 import { askAnew, askNext } from "./Behind.ts";
+import { repeatCarrying } from "./Carrying.ts";
 import type { Draft } from "./Draft.ts";
+import { multicastVotes } from "./OwnVotes.ts";
 import { repeatRound, stallTick } from "./Rounds.ts";
-import { endCourtesy, multicastActionCertificate, multicastNotice, multicastProposal, multicastVotes } from "./Settle.ts";
+import { endCourtesy, multicastActionCertificate, multicastNotice, multicastProposal } from "./Settle.ts";
 import { isCarrying, isVoting, subjectOf } from "./State.ts";
 
 export const tick = (draft: Draft): void => {
@@ -73,22 +75,6 @@ const repeatOwnWork = (draft: Draft): void => {
   if (voted === undefined || signature === undefined) return;
   const vote = actionVoteOf(subjectOf(voted, inputs.members.conversationId), inputs.self);
   multicastVotes(draft, { actionVotes: [{ ...vote, signature }] });
-};
-
-/** The own votes for the carried record once more. */
-const repeatCarrying = (draft: Draft): void => {
-  const { state, inputs } = draft;
-  const { anchor, carrying } = state;
-  const record = anchor === null || anchor.carried === null ? undefined : draft.find(anchor.carried);
-  if (record === undefined || anchor === null) return;
-  const subject = { ...subjectOf(record, inputs.members.conversationId), anchorHash: anchor.anchorHash };
-  const carried = carrying.carry[inputs.self];
-  const durable = carrying.durability[inputs.self];
-  if (carried === undefined) return;
-  multicastVotes(draft, {
-    carryVotes: [{ ...carryVoteOf(subject, inputs.self), signature: carried }],
-    durabilityVotes: durable === undefined ? [] : [{ ...durabilityVoteOf(subject, inputs.self), signature: durable }],
-  });
 };
 
 const spread = (draft: Draft): void => {

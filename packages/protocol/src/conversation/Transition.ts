@@ -11,6 +11,9 @@ import { conversationOf, type PacketKind } from "./Packet.ts";
 import { takeProposal } from "./Proposals.ts";
 import * as Rounds from "./Rounds.ts";
 import { settle } from "./Settle.ts";
+import { takeReanchor } from "./Leadership.ts";
+import { takeStatement } from "./Statements.ts";
+import { takeWish } from "./Wishes.ts";
 import { type Phase, phaseOf, type State } from "./State.ts";
 import { mendTimes, resume, tick } from "./Timers.ts";
 import { takeActionCertificate, takeNotice, takeVotes } from "./Votes.ts";
@@ -42,9 +45,9 @@ const anyPhase = {
   record_request: CatchUp.answerRecordRequest,
   refusal: notTakenPart,
   withdrawal: notTakenPart,
-  wish: Rounds.takeWish,
-  statement_packet: Rounds.takeStatement,
-  completed_reanchor: Rounds.takeReanchor,
+  wish: takeWish,
+  statement_packet: takeStatement,
+  completed_reanchor: takeReanchor,
   equivocation_proof: notTakenPart,
 } as const;
 

@@ -95,7 +95,8 @@ export const takeVotes = (draft: Draft, { from, laneSequence, packet }: Received
     }
   }
   for (const vote of packet.carryVotes) {
-    if (isForCarried(draft, vote.recordHash, vote.anchorHash)) keepCarrying(draft, vote.recordHash, "carry", [vote]);
+    if (isForCarried(draft, vote.recordHash, vote.anchorHash))
+      keepCarrying(draft, vote.recordHash, "carry", [vote]);
   }
   const votes = [...packet.actionVotes, ...packet.durabilityVotes, ...packet.carryVotes];
   const late = laneSequence !== null && head !== null && votes.some((vote) => vote.height <= head.height);

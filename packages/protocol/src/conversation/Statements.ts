@@ -1,0 +1,79 @@
+// Statements for a round: signing one ends every vote under a lower round; those of others count only with their proofs.
+// Implements HIS-72 and HIS-73.
+
+import * as Reanchor from "../history/Reanchor.ts";
+import * as Statement from "../history/Statement.ts";
+import { askForStated } from "./Lacking.ts";
+import type { Draft } from "./Draft.ts";
+import type { ReceivedOf } from "./Event.ts";
+import type { StatementPacket } from "./Packet.ts";
+import { bestPrepared } from "./Preparation.ts";
+import { headProofOf, isProven, preparedProofOf } from "./Proofs.ts";
+import { raise } from "./Wishes.ts";
+
+/** Signs the statement for a round: from here on every vote under a lower round has ended. */
+export const bind = (draft: Draft, round: number): boolean => {
+  const { state, inputs } = draft;
+  if (inputs.routerInstanceId === null) return false;
+  const head = draft.headRecord();
+  const best = bestPrepared(draft);
+  const statement: Statement.ReanchorStatement = {
+    kind: "reanchor_statement",
+    signerAgentId: inputs.self,
+    conversationId: inputs.members.conversationId,
+    membershipHash: inputs.members.membershipHash,
+    round,
+    routerInstanceId: inputs.routerInstanceId,
+    head: state.head === null ? null : { recordHash: state.head.recordHash, height: state.head.height },
+    prepared:
+      best === null
+        ? null
+        : { recordHash: best.record.recordHash, height: best.record.height, round: best.round },
+  };
+  const own: StatementPacket = {
+    kind: "statement_packet",
+    statement,
+    signature: Statement.sign(inputs.signer, statement),
+    headProof: head === null ? null : headProofOf(draft, head),
+    preparedProof: best === null ? null : preparedProofOf(draft, best.record),
+  };
+  state.proposal = null;
+  draft.changeRounds({ bound: round, own });
+  draft.multicast(own);
+  return true;
+};
+
+export const takeStatement = (
+  draft: Draft,
+  { from, laneSequence, packet }: ReceivedOf<"statement_packet">,
+): void => {
+  const { state, inputs } = draft;
+  const { statement, signature } = packet;
+  const card = inputs.members.cardOf(from);
+  if (from === inputs.self || statement.round < state.rounds.bound) return;
+  const believed =
+    laneSequence !== null &&
+    statement.signerAgentId === from &&
+    statement.membershipHash === inputs.members.membershipHash &&
+    card !== undefined &&
+    Statement.verify(inputs.trust.verifier, card.signingKey, statement, signature);
+  if (!believed) return draft.note("a statement is not its sender's, or came outside the lane");
+  if (!isProven(draft, packet)) return draft.note("a statement without its proof is passed over");
+  const { rounds } = state;
+  draft.changeRounds({
+    wishes: raise(rounds.wishes, from, statement.round),
+    stated: raise(rounds.stated, from, statement.round),
+  });
+  if (statement.prepared !== null) {
+    const { recordHash, round } = statement.prepared;
+    draft.changeRounds({
+      proven: { ...rounds.proven, [recordHash]: Math.max(rounds.proven[recordHash] ?? -1, round) },
+    });
+  }
+  if (Reanchor.leaderOf(inputs.members, statement.round) !== inputs.self) return;
+  const kept = rounds.statements.filter(
+    (other) => other.statement.signerAgentId !== from && other.statement.round >= rounds.bound,
+  );
+  draft.changeRounds({ statements: [...kept, packet] });
+  askForStated(draft, packet);
+};
