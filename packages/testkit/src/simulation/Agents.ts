@@ -1,21 +1,25 @@
 // Agents of a simulated network: cards under one Registry key, from one seed. The keyed-hash signer stands in for Ed25519
 // where a run is about order and not about curves; real keys are one argument away.
 
-import { createHmac } from "node:crypto";
+import { createHmac, hash } from "node:crypto";
 import { preimage } from "@social-harness/protocol/encoding/Hash";
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { Ed25519Signature, PrincipalId, SealingKey } from "@social-harness/protocol/identity/Identifier";
 import type { Signer, Verifier } from "@social-harness/protocol/identity/Signing";
+import * as SealingKeys from "@social-harness/router/seal/SealingKeys";
 
 export interface Agent {
   readonly card: AgentCard.AgentCard;
   readonly signer: Signer;
+  /** What sealed envelopes are opened with. Null among simulated keys, where nothing is sealed. */
+  readonly sealing: SealingKeys.SealingSecret | null;
 }
 
+/** 64 bytes like a signature. One hash over key and bytes is enough: whoever could forge it would have to want to. */
 const macOf = (publicKey: string, bytes: Buffer): Buffer =>
-  createHmac("sha512", `simulated ${publicKey}`).update(bytes).digest();
+  hash("sha512", Buffer.concat([Buffer.from(`simulated ${publicKey}`), bytes]), "buffer");
 
 /** Signs with a hash keyed by the public key: nothing secret, but nobody in a simulation forges it by accident. */
 export const simulatedSigner = (signer: Signer): Signer => ({
@@ -43,15 +47,21 @@ export const createAgents = (
   const agents = Array.from({ length: count }, (_, i): Agent => {
     const agentName = `agent-${String(i).padStart(3, "0")}` as AgentName;
     const signer = signerOf(agentName);
+    const sealingSeed = createHmac("sha256", seed).update(`sealing ${agentName}`).digest();
+    const sealing = real ? SealingKeys.fromSeed(sealingSeed) : null;
     const keys: AgentCard.AgentKeys = {
       agentName,
       principalId: PrincipalId.fromBytes(Buffer.alloc(16, i)),
       signingKey: signer.publicKey,
-      sealingKey: SealingKey.fromBytes(createHmac("sha256", seed).update(`sealing ${agentName}`).digest()),
+      sealingKey: sealing?.publicKey ?? SealingKey.fromBytes(sealingSeed),
       registryKey: registry.publicKey,
     };
     const issuedAt = "2026-01-01T00:00:00Z" as AgentCard.Timestamp;
-    return { card: AgentCard.issue(registry, keys, AgentCard.signKeys(signer, keys), issuedAt), signer };
+    return {
+      card: AgentCard.issue(registry, keys, AgentCard.signKeys(signer, keys), issuedAt),
+      signer,
+      sealing,
+    };
   });
   return { agents, registry, verifier };
 };

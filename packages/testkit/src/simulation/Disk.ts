@@ -70,31 +70,27 @@ export const reread = (disk: Disk): Disk => ({
   state: JSON.parse(JSON.stringify(disk.state)) as State,
 });
 
-/** The disk after a transition's commands and state. */
+/** The disk after a transition's commands and state. What no command touches is shared with the disk before. */
 export const written = (disk: Disk, self: AgentId, state: State, commands: ReadonlyArray<Command>): Disk => {
-  const cores = new Map(disk.cores);
-  const anchors = new Map(disk.anchors);
-  const records = [...disk.records];
-  const ownVotes = [...disk.ownVotes];
-  const pending = [...disk.pending];
-  let { intents } = disk;
+  let { cores, anchors, records, intents, ownVotes, pending } = disk;
   for (const command of commands) {
     switch (command.kind) {
       case "keep-core":
-        cores.set(command.recordHash, command.core);
+        cores = new Map(cores).set(command.recordHash, command.core);
         break;
       case "drop-core":
-        cores.delete(command.recordHash);
+        cores = new Map([...cores].filter(([recordHash]) => recordHash !== command.recordHash));
         break;
       case "keep-anchor":
-        anchors.set(command.anchorHash, command.anchor);
+        anchors = new Map(anchors).set(command.anchorHash, command.anchor);
         break;
       case "own-vote":
-        ownVotes.push(command);
+        ownVotes = [...ownVotes, command];
         break;
       case "commit":
-        records.push(command.record);
-        if (command.record.recordCore.action.authorAgentId !== self) pending.push(command.record.recordHash);
+        records = [...records, command.record];
+        if (command.record.recordCore.action.authorAgentId !== self)
+          pending = [...pending, command.record.recordHash];
         break;
       case "intent-ended":
         intents = intents.map((stored) =>
@@ -107,17 +103,9 @@ export const written = (disk: Disk, self: AgentId, state: State, commands: Reado
         break;
     }
   }
-  return {
-    ...disk,
-    state,
-    records,
-    cores,
-    anchors,
-    intents,
-    ownVotes,
-    pending,
-    outbox: [...disk.outbox, ...envelopesOf(commands)],
-  };
+  const sent = envelopesOf(commands);
+  const outbox = sent.length === 0 ? disk.outbox : [...disk.outbox, ...sent];
+  return { ...disk, state, records, cores, anchors, intents, ownVotes, pending, outbox };
 };
 
 const carries =

@@ -1,6 +1,6 @@
-// One conversation of n members on the real fold, in memory and virtual time: a correct Router with one lane and a bag of
-// single-recipient envelopes for each member, members that crash and come back from what was durable.
-// Decides nothing by itself: a scenario or a seed says what happens next. Knows no store, no socket and no sealing.
+// One conversation of n members on the real fold, in memory and virtual time: a Router with a lane and bags of
+// single-recipient envelopes, members that crash and come back from what was durable.
+// Decides nothing by itself: a story or a seed says what happens next. Knows no store and no socket.
 
 import type { Command } from "@social-harness/protocol/conversation/Command";
 import type { Event, Inputs } from "@social-harness/protocol/conversation/Event";
@@ -10,19 +10,16 @@ import { transition } from "@social-harness/protocol/conversation/Transition";
 import * as Content from "@social-harness/protocol/history/Content";
 import * as Membership from "@social-harness/protocol/history/Membership";
 import * as Limits from "@social-harness/protocol/Limits";
-import { type AgentId, PostId, RouterInstanceId } from "@social-harness/protocol/identity/Identifier";
+import { type AgentId, PostId, type RouterInstanceId } from "@social-harness/protocol/identity/Identifier";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
 import type { Agent } from "./Agents.ts";
 import { blank, type Disk, type Outgoing, readsOf, reread, written } from "./Disk.ts";
+import type { Random } from "./Random.ts";
+import * as Router from "./Router.ts";
+import { plainWire, type Wire } from "./Wire.ts";
 
-/** An envelope that the Router accepted. */
-export interface Envelope {
-  readonly from: AgentId;
-  readonly packets: ReadonlyArray<Packet>;
-  readonly laneSequence: number | null;
-  /** Members who cannot open it: for them it is absent. */
-  readonly closedTo: ReadonlySet<AgentId>;
-}
+export type { Envelope } from "./Router.ts";
+type Envelope = Router.Envelope;
 
 export interface Member {
   readonly index: number;
@@ -32,12 +29,22 @@ export interface Member {
   up: boolean;
   connected: boolean;
   folded: boolean;
+  /** The Router instance that this member is bound to: its place among the world's. */
+  router: number;
+  /** Rollbacks of that instance that this member has met. */
+  rollbacksMet: number;
   /** The lane's length that the Router named on the last connection. */
   tail: number;
+  /** Cut off from the Router, whatever it tries. */
+  isolated: boolean;
+  /** Its store remembers less than the Router does: it takes nothing in and signs nothing. */
+  held: boolean;
   /** How far this member's clock is from the world's. */
   clockOffsetMs: number;
   /** When its timer fires, in the world's time: set with each turn, and not moved by a jump of its clock. */
   wakeAt: number | null;
+  /** The lane as its Router instance shows it to this member. */
+  readonly lane: ReadonlyArray<Envelope>;
   /** Single-recipient envelopes waiting for this member, in no order. */
   readonly bag: Array<Envelope>;
 }
@@ -54,15 +61,24 @@ export interface World {
   readonly members: Membership.Members;
   readonly all: ReadonlyArray<Member>;
   readonly trust: Inputs["trust"];
+  readonly wire: Wire;
+  /** The newest Router instance's. */
   readonly routerInstanceId: RouterInstanceId;
+  /** The newest Router instance's lane, as its first member is shown it. */
   readonly lane: Array<Envelope>;
   now: number;
+  /** Whether the Router answers at all. */
+  routerUp: boolean;
+  /** Called with every event that a member's fold is given, the state before it included. */
+  readonly onEvent: Array<(member: Member, state: Disk["state"], event: Event) => void>;
   /** Called after every committed turn. */
   readonly onCommitted: Array<(committed: Committed) => void>;
   /** Called when the Router accepts an envelope. */
   readonly onAccepted: Array<(envelope: Envelope, to: AgentId | "lane") => void>;
   /** Says that the running turn is lost: the member dies before its commit. */
   dies: (member: Member) => boolean;
+  /** Says that a member's store takes no writes: the turn comes to nothing, and the connection that brought it ends. */
+  refuses: (member: Member) => boolean;
   /** Says that an envelope does not reach a member: a unicast is lost, a multicast does not open there. */
   loses: (from: AgentId, packets: ReadonlyArray<Packet>, to: Member) => boolean;
   /** Persists an intent and submits it in one turn. Null when the member is down or dies. */
@@ -80,6 +96,14 @@ export interface World {
   readonly restart: (index: number) => void;
   readonly disconnect: (index: number) => void;
   readonly connect: (index: number) => void;
+  /** A fresh instance takes the Router's place; members meet it when they next connect. */
+  readonly replaceRouter: () => void;
+  /** The Router's log comes back older; every connection ends. */
+  readonly rollBackRouter: (length: number, random: Random) => void;
+  /** From now on the Router shows each member its own order of the lane; null makes it honest again. */
+  readonly forkRouter: (random: Random | null) => void;
+  /** A member's disk comes back as it was. The Router remembers more, so the member is held. */
+  readonly restore: (index: number, disk: Disk) => void;
   /** The earliest timer of any member that is up, in the world's time. */
   readonly nextWake: () => number | null;
   /** Feeds a tick to every member whose timer is due. */
@@ -89,13 +113,16 @@ export interface World {
 export interface WorldOptions {
   readonly agents: ReadonlyArray<Agent>;
   readonly trust: Inputs["trust"];
+  readonly wire?: Wire;
 }
 
 const nobody: ReadonlySet<AgentId> = new Set();
 
-export const createWorld = ({ agents, trust }: WorldOptions): World => {
+export const createWorld = ({ agents, trust, wire = plainWire }: WorldOptions): World => {
   const members = Membership.ofCards(agents.map((agent) => agent.card));
-  const routerInstanceId = RouterInstanceId.fromBytes(Buffer.alloc(16, 7));
+  const routers: Array<Router.RouterInstance> = [Router.createInstance(0, members.n)];
+  const newest = (): Router.RouterInstance => routers[routers.length - 1] as Router.RouterInstance;
+  const routerOf = ({ router }: Member): Router.RouterInstance => routers[router] as Router.RouterInstance;
   const signerOf = new Map(agents.map(({ card, signer }) => [card.agentId, signer]));
   const all = members.ids.map((id, index): Member => ({
     index,
@@ -105,11 +132,22 @@ export const createWorld = ({ agents, trust }: WorldOptions): World => {
     up: true,
     connected: true,
     folded: true,
+    router: 0,
+    rollbacksMet: 0,
     tail: 0,
+    isolated: false,
+    held: false,
     clockOffsetMs: 0,
     wakeAt: null,
-    bag: [],
+    get lane() {
+      return Router.viewOf(routerOf(this), index);
+    },
+    get bag() {
+      return Router.bagOf(routerOf(this), index);
+    },
   }));
+  /** Finished envelopes that the Router has: one that a restored member sends again is not taken twice. */
+  const taken = new WeakSet<Outgoing>();
   let posts = 0;
   const at = (index: number): Member => all[index] as Member;
 
@@ -120,24 +158,29 @@ export const createWorld = ({ agents, trust }: WorldOptions): World => {
     member.wakeAt = delay === null ? null : world.now + Math.min(Math.max(delay, 0), Limits.silenceMsMax);
   };
 
-  const down = (member: Member): void => {
-    member.up = false;
+  const disconnect = (member: Member): void => {
     member.connected = false;
     member.folded = false;
   };
 
-  /** Runs events over a copy of the disk and commits it whole. False when the member died instead. */
+  const down = (member: Member): void => {
+    member.up = false;
+    disconnect(member);
+  };
+
+  /** Runs events over a copy of the disk and commits it whole. False when the member died, or its store refused. */
   const turn = (member: Member, disk: Disk, events: ReadonlyArray<Event>): boolean => {
     let after = disk;
     const commands: Array<Command> = [];
     for (const event of events) {
+      for (const observe of world.onEvent) observe(member, after.state, event);
       const result = transition(after.state, event, {
         now: world.now + member.clockOffsetMs,
         self: member.id,
         members,
         signer: member.signer,
         trust,
-        routerInstanceId,
+        routerInstanceId: routerOf(member).id,
         folded: member.folded,
         reads: readsOf(after),
       });
@@ -148,6 +191,10 @@ export const createWorld = ({ agents, trust }: WorldOptions): World => {
       down(member);
       return false;
     }
+    if (world.refuses(member)) {
+      disconnect(member);
+      return false;
+    }
     const before = member.disk;
     member.disk = after;
     setTimer(member);
@@ -155,8 +202,11 @@ export const createWorld = ({ agents, trust }: WorldOptions): World => {
     return true;
   };
 
-  const eventsOf = ({ from, packets, laneSequence }: Envelope): ReadonlyArray<Event> =>
-    packets.map((packet) => ({ kind: "packet", from, laneSequence, packet }));
+  const eventsOf = (
+    { from }: Envelope,
+    packets: ReadonlyArray<Packet>,
+    laneSequence: number | null,
+  ): ReadonlyArray<Event> => packets.map((packet) => ({ kind: "packet", from, laneSequence, packet }));
 
   /** Tells the fold once that the lane is folded to the tail of this connection. */
   const noteFolded = (member: Member): void => {
@@ -165,24 +215,64 @@ export const createWorld = ({ agents, trust }: WorldOptions): World => {
     turn(member, member.disk, [{ kind: "folded" }]);
   };
 
+  /** Binds a member to the newest instance, or shows it that its own one has forgotten: it reads on from what is left. */
+  const meetRouter = (member: Member): void => {
+    const { rollbacks } = newest();
+    const isNew = member.router !== routers.length - 1;
+    const left = isNew ? 0 : Math.min(member.disk.cursor, ...rollbacks.slice(member.rollbacksMet));
+    member.router = routers.length - 1;
+    member.rollbacksMet = rollbacks.length;
+    if (left !== member.disk.cursor) member.disk = { ...member.disk, cursor: left };
+  };
+
   const connect = (member: Member): void => {
+    if (!world.routerUp || member.isolated || member.held) return;
+    meetRouter(member);
     member.connected = true;
-    member.tail = world.lane.length;
+    member.tail = member.lane.length;
     noteFolded(member);
   };
 
   const isDue = ({ up, wakeAt }: Member): boolean => up && wakeAt !== null && wakeAt <= world.now;
 
+  /** Takes an envelope in at one Router instance. */
+  const acceptAt = (
+    router: Router.RouterInstance,
+    from: AgentId,
+    { to, packets }: Outgoing,
+    closedTo: ReadonlySet<AgentId>,
+  ): void => {
+    const lost = all.filter((member) => world.loses(from, packets, member)).map(({ id }) => id);
+    const closed = closedTo.size + lost.length === 0 ? nobody : new Set([...closedTo, ...lost]);
+    const sealed = wire.seal(from, to === "lane" ? members.ids : [to], packets, closed);
+    const laneSequence = to === "lane" ? Router.viewOf(router, 0).length + 1 : null;
+    const envelope: Envelope = { from, packets, laneSequence, closedTo: closed, sealed };
+    if (to === "lane")
+      Router.append(router, envelope, (index) =>
+        routerOf(at(index)) === router ? at(index).disk.cursor : 0,
+      );
+    else if (!lost.includes(to)) Router.bagOf(router, members.indexOf(to)).push(envelope);
+    for (const observe of world.onAccepted) observe(envelope, to);
+  };
+
   const world: World = {
     members,
     all,
     trust,
-    routerInstanceId,
-    lane: [],
+    wire,
+    get routerInstanceId() {
+      return newest().id;
+    },
+    get lane() {
+      return Router.viewOf(newest(), 0);
+    },
     now: 1_000_000,
+    routerUp: true,
+    onEvent: [],
     onCommitted: [],
     onAccepted: [],
     dies: () => false,
+    refuses: () => false,
     loses: () => false,
     submit: (index, text) => {
       const member = at(index);
@@ -204,36 +294,34 @@ export const createWorld = ({ agents, trust }: WorldOptions): World => {
       const [first, ...rest] = member.disk.outbox;
       if (!member.connected || first === undefined) return false;
       member.disk = { ...member.disk, outbox: rest };
-      world.accept(member.id, first);
+      if (!taken.has(first)) acceptAt(routerOf(member), member.id, first, nobody);
+      taken.add(first);
       return true;
     },
-    accept: (from, { to, packets }, closedTo = nobody) => {
-      const laneSequence = to === "lane" ? world.lane.length + 1 : null;
-      const lost = all.filter((member) => world.loses(from, packets, member)).map(({ id }) => id);
-      const envelope: Envelope = { from, packets, laneSequence, closedTo: new Set([...closedTo, ...lost]) };
-      if (to === "lane") world.lane.push(envelope);
-      else if (!lost.includes(to)) all.find(({ id }) => id === to)?.bag.push(envelope);
-      for (const observe of world.onAccepted) observe(envelope, to);
-    },
+    accept: (from, outgoing, closedTo = nobody) => acceptAt(newest(), from, outgoing, closedTo),
     deliverLane: (index, absent = false) => {
       const member = at(index);
-      const envelope = world.lane[member.disk.cursor];
+      const { cursor } = member.disk;
+      const envelope = member.lane[cursor];
       if (!member.connected || envelope === undefined) return false;
-      const opens = !absent && !envelope.closedTo.has(member.id);
-      const disk = { ...member.disk, cursor: member.disk.cursor + 1 };
-      if (turn(member, disk, opens ? eventsOf(envelope) : [])) noteFolded(member);
+      const packets = absent ? null : wire.open(envelope, member.id);
+      const disk = { ...member.disk, cursor: cursor + 1 };
+      if (turn(member, disk, packets === null ? [] : eventsOf(envelope, packets, cursor + 1)))
+        noteFolded(member);
       return true;
     },
     deliverFromBag: (index, place, keep = false) => {
       const member = at(index);
       const envelope = member.bag[place];
       if (!member.connected || envelope === undefined) return false;
-      if (turn(member, member.disk, eventsOf(envelope)) && !keep) member.bag.splice(place, 1);
+      const events = eventsOf(envelope, wire.open(envelope, member.id) ?? [], null);
+      if (turn(member, member.disk, events) && !keep) member.bag.splice(place, 1);
       return true;
     },
     redeliver: (index, envelope) => {
       const member = at(index);
-      if (member.connected) turn(member, member.disk, eventsOf(envelope));
+      const events = eventsOf(envelope, wire.open(envelope, member.id) ?? [], envelope.laneSequence);
+      if (member.connected) turn(member, member.disk, events);
     },
     feed: (index, event) => {
       const member = at(index);
@@ -246,15 +334,30 @@ export const createWorld = ({ agents, trust }: WorldOptions): World => {
       member.up = true;
       member.disk = reread(member.disk);
       if (turn(member, member.disk, [{ kind: "resumed" }])) connect(member);
+      else down(member);
     },
-    disconnect: (index) => {
-      const member = at(index);
-      member.connected = false;
-      member.folded = false;
-    },
+    disconnect: (index) => disconnect(at(index)),
     connect: (index) => {
       const member = at(index);
       if (member.up && !member.connected) connect(member);
+    },
+    replaceRouter: () => {
+      routers.push(Router.createInstance(routers.length, members.n));
+    },
+    rollBackRouter: (length, random) => {
+      for (const member of all) disconnect(member);
+      Router.rollBack(newest(), length, random);
+    },
+    forkRouter: (random) => {
+      if (random === null) newest().fork = null;
+      else Router.fork(newest(), random);
+    },
+    restore: (index, disk) => {
+      const member = at(index);
+      down(member);
+      member.held = true;
+      // What the member acknowledged before is no longer in its mailbox.
+      member.disk = { ...disk, cursor: member.disk.cursor };
     },
     nextWake: () => {
       const wakes = all.flatMap(({ up, wakeAt }) => (up && wakeAt !== null ? [wakeAt] : []));

@@ -7,10 +7,27 @@ export interface Random {
   readonly below: (count: number) => number;
   readonly chance: (probability: number) => boolean;
   readonly pick: <T>(items: ReadonlyArray<T>) => T;
+  /** Begins anew from another seed: what is drawn later no longer depends on what was drawn before. */
+  readonly reseed: (seed: number) => void;
 }
 
+/** One number out of several, every bit of each of them counting. */
+export const mix = (...parts: ReadonlyArray<number>): number => {
+  let mixed = 0x9e3779b9;
+  for (const part of parts) {
+    mixed = Math.imul(mixed ^ (part >>> 0) ^ Math.floor(part / 4_294_967_296), 0x85ebca6b);
+    mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+    mixed ^= mixed >>> 16;
+  }
+  return mixed >>> 0;
+};
+
 export const createRandom = (seed: number): Random => {
-  let state = Math.imul(seed + 1, 2_654_435_761) >>> 0;
+  let state = 0;
+  const reseed = (from: number): void => {
+    state = Math.imul(from + 1, 2_654_435_761) >>> 0;
+  };
+  reseed(seed);
   const next = (): number => {
     state = (state + 0x6d2b79f5) | 0;
     let t = Math.imul(state ^ (state >>> 15), 1 | state);
@@ -26,5 +43,6 @@ export const createRandom = (seed: number): Random => {
       if (items.length === 0) throw new RangeError("nothing to pick from");
       return items[below(items.length)] as (typeof items)[number];
     },
+    reseed,
   };
 };
