@@ -43,6 +43,8 @@ const standsHere = (
   if (above !== null) return above.recordHash === carried.recordHash;
   const record = draft.find(carried.recordHash);
   if (record === undefined || !isActionCertified(draft, record)) return false;
+  // A statement may claim any place for a record that is prepared: only the one directly above the base is carried.
+  if (record.previousRecordHash !== (base?.recordHash ?? null)) return false;
   const proven = Math.max(preparedRound(draft, record), state.rounds.proven[carried.recordHash] ?? -1);
   return proven >= carried.round;
 };
@@ -73,7 +75,8 @@ const acceptReanchor = (draft: Draft, anchor: RouterAnchor): void => {
   state.carrying = emptyCarrying;
   state.proposal = null;
   state.spread = null;
-  draft.changeRounds({ bound: accepted.round, own: null, pending: null, statements: [], stall: null });
+  const statements = state.rounds.statements.filter(({ statement }) => statement.round > accepted.round);
+  draft.changeRounds({ bound: accepted.round, own: null, pending: null, statements, stall: null });
   const next = nextHeight(state);
   draft.keepOpen(
     (record) =>

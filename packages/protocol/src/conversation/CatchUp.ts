@@ -15,6 +15,7 @@ import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
 import type { CertifiedRecord } from "./Packet.ts";
 import { isWanted } from "./Lacking.ts";
+import { isPreparedHere } from "./Preparation.ts";
 import { commitRecord } from "./Settle.ts";
 import { nextHeight, openRecordOf } from "./State.ts";
 import { keepVotes } from "./Votes.ts";
@@ -162,13 +163,19 @@ export const answerRecordRequest = (draft: Draft, { from, packet }: ReceivedOf<"
   });
 };
 
+/** Answers to one question may come from several members: only what is not here either is remarkable. */
+const noteUnasked = (draft: Draft, recordHash: RecordHash): void => {
+  if (!isPreparedHere(draft, recordHash)) draft.note("a record came that nobody had asked for");
+};
+
 /** The core that an action certificate spoke about. It has no place in the lane, so it can be staged but takes no lock. */
 export const takeRecordResponse = (draft: Draft, { packet }: ReceivedOf<"record_response">): void => {
   const { state, inputs } = draft;
   const { recordCore: core, routerAnchor, actionSignatures } = packet;
   const recordHash = Record.recordHashOf(core);
   const isMissing = state.behind?.missing?.recordHash === recordHash;
-  if ((!isMissing && !isWanted(draft, recordHash)) || core.action.height !== nextHeight(state)) return;
+  if (!isMissing && !isWanted(draft, recordHash)) return noteUnasked(draft, recordHash);
+  if (core.action.height !== nextHeight(state)) return;
   if (draft.find(recordHash) !== undefined) return keepVotes(draft, recordHash, "action", actionSignatures);
   try {
     const members = verifyCore(inputs.trust, headOf(draft), recordHash, core);

@@ -9,7 +9,7 @@ import type { Command } from "./Command.ts";
 import type { Inputs } from "./Event.ts";
 import type { Packet, SignedActionVote, SignedDurabilityVote } from "./Packet.ts";
 import type { OpenRecord, Rounds, State } from "./State.ts";
-import { areLeft, hasOpenWork } from "./State.ts";
+import { areLeft, hasCandidate, hasOpenWork } from "./State.ts";
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -174,7 +174,7 @@ export class Draft {
   #watchStall(): void {
     const { state, inputs } = this;
     const { stall } = state.rounds;
-    if (!inputs.folded || (!hasOpenWork(state) && state.slot.lock === null && !areLeft(state))) {
+    if (!inputs.folded || (!hasOpenWork(state) && !hasCandidate(state) && !areLeft(state))) {
       if (stall !== null || state.rounds.heard.length > 0)
         state.rounds = { ...state.rounds, stall: null, heard: [] };
     } else if (this.progressed || stall === null) {

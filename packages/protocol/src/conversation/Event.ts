@@ -28,6 +28,11 @@ export type Event =
   | { readonly kind: "folded" }
   /** Retention at the Router ran out for this member. */
   | { readonly kind: "gap" }
+  /**
+   * The owner asks for another round, or the endpoint found cause that the fold cannot see: a proof that the Router signed two
+   * orders, or a gap that no member can fill.
+   */
+  | { readonly kind: "wish-round" }
   | { readonly kind: "tick" };
 
 /** Synchronous reads of what the state leaves outside. Writes of the running transition are not visible through them. */

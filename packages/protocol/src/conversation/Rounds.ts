@@ -7,9 +7,9 @@ import type { Draft } from "./Draft.ts";
 import type { AgentId } from "../identity/Identifier.ts";
 import { askForPending, askForStated } from "./Lacking.ts";
 import { completeAsLeader } from "./Leadership.ts";
-import { areLeft, isUnderWay } from "./State.ts";
+import { areLeft, hasCandidate, isUnderWay } from "./State.ts";
 import { bind } from "./Statements.ts";
-import { multicastWish, reached, wishFor } from "./Wishes.ts";
+import { reached, repeatWish, sayHere, wishFor } from "./Wishes.ts";
 
 /** The k-th highest of some rounds, counted from 0, or -1 when there are too few. */
 const ranked = (rounds: ReadonlyArray<number>, k: number): number =>
@@ -21,7 +21,7 @@ const ranked = (rounds: ReadonlyArray<number>, k: number): number =>
  */
 export const changeRounds = (draft: Draft): boolean => {
   const { state, inputs } = draft;
-  const { rounds, anchor } = state;
+  const { rounds } = state;
   const { n, quorum } = inputs.members;
   const f = faultsOf(n);
   if (!inputs.folded) return false;
@@ -37,14 +37,15 @@ export const changeRounds = (draft: Draft): boolean => {
   if (bindingRound > rounds.bound) return bind(draft, bindingRound);
   const joined = ranked(wished, f);
   if (joined > reached(rounds)) return wishFor(draft, joined);
-  if (
-    anchor !== null &&
-    anchor.routerInstanceId !== inputs.routerInstanceId &&
-    rounds.bound === anchor.round
-  ) {
-    return wishFor(draft, anchor.round + 1);
-  }
+  if (isOfAnotherRouter(draft)) return wishFor(draft, rounds.bound + 1) || completeAsLeader(draft);
   return completeAsLeader(draft);
+};
+
+/** Whether the round that binds this member names another Router instance than the one it is connected to. */
+const isOfAnotherRouter = ({ state: { anchor, rounds }, inputs: { routerInstanceId } }: Draft): boolean => {
+  const named =
+    rounds.bound > (anchor?.round ?? 0) ? rounds.own?.statement.routerInstanceId : anchor?.routerInstanceId;
+  return named !== undefined && named !== routerInstanceId;
 };
 
 /** Long without progress: another round is wished for when a quorum was heard, so that it can be had. */
@@ -59,10 +60,11 @@ export const stallTick = (draft: Draft): void => {
     Object.entries(wishes).filter(([id, round]) => id !== inputs.self && round >= bound).length + 1;
   const cause = changing ? there >= quorum : heard.length + 1 >= quorum;
   draft.changeRounds({ heard: [], stall: { at: inputs.now + intervalMs, intervalMs } });
-  const idle = !isUnderWay(state) && state.slot.lock === null;
+  const idle = !isUnderWay(state) && !hasCandidate(state);
   // Where all is quiet nobody is heard but the one that is left behind: it is helped without waiting for others.
   if (cause || (idle && areLeft(state))) wishFor(draft, bound + 1);
   else if (idle) lapse(draft);
+  else if (!isUnderWay(state)) sayHere(draft);
 };
 
 /** With nothing under way and nobody left behind, a wish has lost its cause. */
@@ -73,7 +75,7 @@ const lapse = (draft: Draft): void =>
 export const repeatRound = (draft: Draft): void => {
   const { state } = draft;
   const { rounds } = state;
-  multicastWish(draft);
+  repeatWish(draft);
   if (rounds.own !== null && rounds.bound > (state.anchor?.round ?? 0)) draft.multicast(rounds.own);
   if (rounds.pending !== null && rounds.completed === rounds.pending.body.round)
     draft.multicast(rounds.pending);

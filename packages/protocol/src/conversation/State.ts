@@ -39,6 +39,8 @@ export interface OpenRecord extends Voted {
   readonly postId: PostId;
   readonly postIntentHash: PostIntentHash;
   readonly authorSignature: Ed25519Signature | null;
+  /** It is a GENESIS that brings the anchor of round 0 along: it needs no accepted one. */
+  readonly isFirst: boolean;
   /** Its author's place in the lane; null until the lane brought it. Only a record with a place can take the lock. */
   readonly laneSequence: number | null;
   /** The first places in the lane where other members passed it on. */
@@ -65,6 +67,7 @@ export const openRecordOf = (
   author: core.action.authorAgentId,
   postId: core.action.postIntent.postId,
   postIntentHash: core.action.postIntentHash,
+  isFirst: core.action.kind === "genesis" && core.action.anchor.kind === "genesis_anchor",
   ...place,
   relays: {},
   carry: null,
@@ -243,14 +246,17 @@ export const phaseOf = (state: State): Phase =>
 /** The height of the open slot. */
 export const nextHeight = (state: State): number => (state.head === null ? 0 : state.head.height + 1);
 
-/** Whether a record could be the next one: its predecessor is the head and its anchor the accepted one. */
-export const follows = (state: State, record: Named): boolean =>
+/**
+ * Whether a record could be the next one: its predecessor is the head and its anchor the accepted one. Before any is
+ * accepted only a GENESIS of round 0 can be.
+ */
+export const follows = (state: State, record: OpenRecord): boolean =>
   record.height === nextHeight(state) &&
   record.previousRecordHash === (state.head?.recordHash ?? null) &&
-  (state.anchor === null ? state.head === null : record.anchorHash === state.anchor.anchorHash);
+  (state.anchor === null ? record.isFirst : record.anchorHash === state.anchor.anchorHash);
 
 /** Whether a record could be certified next: it follows, or it is what the accepted anchor carries. */
-export const isNext = (state: State, record: Named): boolean =>
+export const isNext = (state: State, record: OpenRecord): boolean =>
   follows(state, record) ||
   (state.anchor !== null &&
     record.recordHash === state.anchor.carried &&
@@ -292,6 +298,10 @@ export const isUnderWay = (state: State): boolean =>
   state.slot.durabilityVote !== null ||
   isCarrying(state) ||
   !isVoting(state);
+
+/** Whether the slot has a candidate, voted for or not: at the first height of a round the leader may keep it from all votes. */
+export const hasCandidate = (state: State): boolean =>
+  state.slot.lock !== null || state.open.some((record) => follows(state, record));
 
 /** What this member repeats when all is silent: its part in what is under way, and its wish for a round. */
 export const hasOpenWork = (state: State): boolean =>

@@ -43,6 +43,19 @@ export const bind = (draft: Draft, round: number): boolean => {
   return true;
 };
 
+/** Whether a statement says nothing new: its signer is known to be at its round, and a leader has kept it. */
+const isKnown = (
+  { state: { rounds } }: Draft,
+  { statement: { signerAgentId, round } }: StatementPacket,
+  leads: boolean,
+): boolean => {
+  const stated = rounds.stated[signerAgentId] ?? 0;
+  const kept = rounds.statements.some(
+    ({ statement }) => statement.signerAgentId === signerAgentId && statement.round === round,
+  );
+  return round < stated || (round === stated && (kept || !leads));
+};
+
 export const takeStatement = (
   draft: Draft,
   { from, laneSequence, packet }: ReceivedOf<"statement_packet">,
@@ -51,6 +64,8 @@ export const takeStatement = (
   const { statement, signature } = packet;
   const card = inputs.members.cardOf(from);
   if (from === inputs.self || statement.round < state.rounds.bound) return;
+  const leads = Reanchor.leaderOf(inputs.members, statement.round) === inputs.self;
+  if (isKnown(draft, packet, leads)) return;
   const believed =
     laneSequence !== null &&
     statement.signerAgentId === from &&
@@ -70,7 +85,7 @@ export const takeStatement = (
       proven: { ...rounds.proven, [recordHash]: Math.max(rounds.proven[recordHash] ?? -1, round) },
     });
   }
-  if (Reanchor.leaderOf(inputs.members, statement.round) !== inputs.self) return;
+  if (!leads) return;
   const kept = rounds.statements.filter(
     (other) => other.statement.signerAgentId !== from && other.statement.round >= rounds.bound,
   );

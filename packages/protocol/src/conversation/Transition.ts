@@ -13,7 +13,7 @@ import * as Rounds from "./Rounds.ts";
 import { settle } from "./Settle.ts";
 import { takeReanchor } from "./Leadership.ts";
 import { takeStatement } from "./Statements.ts";
-import { takeWish } from "./Wishes.ts";
+import { takeWish, wishAnew } from "./Wishes.ts";
 import { type Phase, phaseOf, type State } from "./State.ts";
 import { mendTimes, resume, tick } from "./Timers.ts";
 import { takeActionCertificate, takeNotice, takeVotes } from "./Votes.ts";
@@ -29,6 +29,9 @@ const nothing = (): void => undefined;
 /** A packet of a part of the protocol that this version does not take part in. */
 const notTakenPart = (draft: Draft): void => draft.note("a packet of a later version was passed over");
 
+/** Only the endpoint knows the Router's key: it verifies the proof, keeps it, and gives a true one as `wish-round`. */
+const forEndpoint = (draft: Draft): void => draft.note("a proof about the Router did not verify");
+
 const gap = (draft: Draft): void => fallBehind(draft, { gap: true }, null);
 
 const anyPhase = {
@@ -36,6 +39,7 @@ const anyPhase = {
   resumed: resume,
   folded: askAnew,
   gap,
+  "wish-round": wishAnew,
   tick,
   proposal_packet: takeProposal,
   vote_packet: takeVotes,
@@ -48,7 +52,7 @@ const anyPhase = {
   wish: takeWish,
   statement_packet: takeStatement,
   completed_reanchor: takeReanchor,
-  equivocation_proof: notTakenPart,
+  equivocation_proof: forEndpoint,
 } as const;
 
 export const table: TransitionTable = {

@@ -10,26 +10,36 @@ import type { Rounds } from "./State.ts";
 /** The round that this member is past: bound to, or wishing for. */
 export const reached = ({ bound, wish }: Rounds): number => Math.max(bound, wish);
 
-/** Cause for a round: says so to everybody. A wish binds nobody. */
+/** Cause for a round: says so to everybody, or as soon as there is a connection. A wish binds nobody. */
 export const wishFor = (draft: Draft, round: number): boolean => {
-  const { state, inputs } = draft;
-  if (round <= reached(state.rounds) || !inputs.folded || inputs.routerInstanceId === null) return false;
+  if (round <= reached(draft.state.rounds)) return false;
   draft.changeRounds({ wish: round });
-  multicastWish(draft);
+  repeatWish(draft);
   return true;
 };
 
-export const multicastWish = (draft: Draft): void => {
-  const { state, inputs } = draft;
-  if (state.rounds.wish <= state.rounds.bound || inputs.routerInstanceId === null) return;
+/** Cause that the fold cannot see: the owner's command, a Router that was caught, a gap that nobody can fill. */
+export const wishAnew = (draft: Draft): void => void wishFor(draft, draft.state.rounds.bound + 1);
+
+export const repeatWish = (draft: Draft): void => {
+  const { wish, bound } = draft.state.rounds;
+  if (wish > bound) multicastWish(draft, wish);
+};
+
+/** A wish for the round that it is in asks for nothing: a member that has nothing else to say shows that it is there. */
+export const sayHere = (draft: Draft): void => multicastWish(draft, draft.state.rounds.bound);
+
+const multicastWish = (draft: Draft, round: number): void => {
+  const { self, members, routerInstanceId, folded, signer } = draft.inputs;
+  if (routerInstanceId === null || !folded) return;
   const statement = {
     kind: "wish" as const,
-    signerAgentId: inputs.self,
-    conversationId: inputs.members.conversationId,
-    round: state.rounds.wish,
-    routerInstanceId: inputs.routerInstanceId,
+    signerAgentId: self,
+    conversationId: members.conversationId,
+    round,
+    routerInstanceId,
   };
-  draft.multicast({ ...statement, signature: Statement.sign(inputs.signer, statement) });
+  draft.multicast({ ...statement, signature: Statement.sign(signer, statement) });
 };
 
 export const raise = (map: Rounds["wishes"], signer: AgentId, round: number): Rounds["wishes"] =>

@@ -70,11 +70,19 @@ describe("a proposal is as if it had never come", () => {
     expect(story.at("A").disk.state.slot.lock).not.toBeNull();
   });
 
-  verifies("HIS-21", "from another than its author, though the author signed it", () => {
-    const { story, packet } = fresh();
-    hand(story, "A", "C", packet);
-    expect(held(story, "A")).toBe(0);
-  });
+  verifies(
+    ["HIS-21", "HIS-78"],
+    "for the lock, from another than its author before any round has a leader",
+    () => {
+      const { story, packet } = fresh();
+      hand(story, "A", "C", packet, 5);
+      const { open, slot } = story.at("A").disk.state;
+      expect(open).toMatchObject([{ laneSequence: null, relays: { [story.at("C").id]: 5 } }]);
+      expect(slot.lock).toBeNull();
+      hand(story, "A", "B", packet, 6);
+      expect(story.at("A").disk.state.slot.lock).toBe(open[0]?.recordHash);
+    },
+  );
 
   verifies("HIS-46", "from an agent that is no member", () => {
     const { story, packet } = fresh();
@@ -195,42 +203,48 @@ describe("a proposal is as if it had never come", () => {
 });
 
 describe("a GENESIS", () => {
-  verifies(["HIS-21", "HIS-06"], "names the Router that this member is bound to, and no re-anchor", () => {
-    const story = scenario(3, false);
-    const { world } = story;
-    const { id } = story.at("B");
-    const intent = intentOf(world, id, postIdOf("genesis"), "hello");
-    const genesis = (anchor: Record.Anchor): Proposal =>
-      resigned(story, "B", Record.genesisCore(world.members.membership, intent, anchor));
-    const anchor = genesisAnchorOf(world);
-    hand(
-      story,
-      "A",
-      "B",
-      genesis({ ...anchor, routerInstanceId: RouterInstanceId.fromBytes(Buffer.alloc(16, 1)) }),
-    );
-    hand(story, "A", "B", genesis({ ...anchor, round: 1 }));
-    const { conversationId, membershipHash, routerInstanceId } = anchor;
-    hand(
-      story,
-      "A",
-      "B",
-      genesis({
-        kind: "reanchor_body",
-        conversationId,
-        membershipHash,
-        round: 1,
-        routerInstanceId,
-        previousAnchorHash: null,
-        baseRecordHash: null,
-        carriedRecordHash: null,
-      }),
-    );
-    expect(held(story, "A")).toBe(0);
-    expect(story.notes()).toHaveLength(3);
-    hand(story, "A", "B", genesis(anchor));
-    expect(story.at("A").disk.state.slot.lock).not.toBeNull();
-  });
+  verifies(
+    ["HIS-21", "HIS-06", "HIS-79"],
+    "names the Router that this member is bound to, and waits for a round that has not begun",
+    () => {
+      const story = scenario(3, false);
+      const { world } = story;
+      const { id } = story.at("B");
+      const intent = intentOf(world, id, postIdOf("genesis"), "hello");
+      const genesis = (anchor: Record.Anchor): Proposal =>
+        resigned(story, "B", Record.genesisCore(world.members.membership, intent, anchor));
+      const anchor = genesisAnchorOf(world);
+      hand(
+        story,
+        "A",
+        "B",
+        genesis({ ...anchor, routerInstanceId: RouterInstanceId.fromBytes(Buffer.alloc(16, 1)) }),
+      );
+      hand(story, "A", "B", genesis({ ...anchor, round: 1 }));
+      expect(held(story, "A")).toBe(0);
+      expect(story.notes()).toHaveLength(2);
+      const { conversationId, membershipHash, routerInstanceId } = anchor;
+      hand(
+        story,
+        "A",
+        "B",
+        genesis({
+          kind: "reanchor_body",
+          conversationId,
+          membershipHash,
+          round: 1,
+          routerInstanceId,
+          previousAnchorHash: null,
+          baseRecordHash: null,
+          carriedRecordHash: null,
+        }),
+      );
+      expect(held(story, "A")).toBe(1);
+      expect(story.at("A").disk.state).toMatchObject({ anchor: null, slot: { lock: null } });
+      hand(story, "A", "B", genesis(anchor));
+      expect(story.at("A").disk.state.slot.lock).not.toBeNull();
+    },
+  );
 });
 
 describe("a proposal ahead of its time", () => {

@@ -168,20 +168,27 @@ describe("a collector that dies after its action certificate", () => {
     expect([1, 2, 3].map((index) => world.all[index]?.disk.state.spread)).toEqual([null, null, null]);
   });
 
-  verifies("HIS-42", "but one that dies before it holds its conversation until it returns", () => {
-    const story = scenario(4);
-    story.say("A", "hello");
-    story.world.flush(0);
-    story.world.deliverLane(0);
-    down(story, "A");
-    const waiting = story.say("B", "and now?");
-    story.run(3_600_000);
-    expect(story.outcome("B", waiting)).toBeNull();
-    expect(story.chains()).toEqual([[], [], [], []]);
-    back(story, "A");
-    story.run(600_000);
-    expect(story.chains()).toEqual(Array.from({ length: 4 }, () => ["A: hello", "B: and now?"]));
-  });
+  verifies(
+    ["HIS-42", "HIS-85", "HIS-91"],
+    "but one that dies before it is left by the others in a new round",
+    () => {
+      const story = scenario(4);
+      story.say("A", "hello");
+      story.world.flush(0);
+      story.world.deliverLane(0);
+      down(story, "A");
+      const waiting = story.say("B", "and now?");
+      story.run(Limits.roundMsMin - 1);
+      expect(story.chains()).toEqual([[], [], [], []]);
+      story.run(60_000);
+      expect(story.outcome("B", waiting)).toBe("certified");
+      for (const name of ["B", "C", "D"]) expect(story.chain(name)).toEqual(["B: and now?"]);
+      expect(story.at("B").disk.state.anchor?.round).toBe(1);
+      back(story, "A");
+      story.run(600_000);
+      expect(story.chains()).toEqual(Array.from({ length: 4 }, () => ["B: and now?", "A: hello"]));
+    },
+  );
 });
 
 describe("a lost notice", () => {
