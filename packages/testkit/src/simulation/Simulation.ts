@@ -9,7 +9,8 @@ import { createByzantine } from "./Byzantine.ts";
 import { calm } from "./Calm.ts";
 import { openConversation } from "./Certify.ts";
 import { createWorld, type Envelope, type Member, type World } from "./FoldWorld.ts";
-import { watch, Violation } from "./Oracles.ts";
+import { watch } from "./Oracles.ts";
+import { Violation } from "./Violation.ts";
 import { createRandom, type Random } from "./Random.ts";
 
 /** What a run goes through. Every number but the counts is the probability of one step of the storm. */

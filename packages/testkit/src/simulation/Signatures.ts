@@ -1,0 +1,205 @@
+// Every signature that an honest member ever made, and the laws about them: I1 in its strong form, one vote a slot and one
+// statement a round over a member's whole life, no vote below a stated round, no refusal beside a vote, and I7.
+// Byzantine members are taken to have signed everything. The clauses are HIS-23, HIS-34 and HIS-83.
+
+import type { Packet, StatementPacket } from "@social-harness/protocol/conversation/Packet";
+import type {
+  ActionHash,
+  AgentId,
+  AnchorHash,
+  RecordHash,
+} from "@social-harness/protocol/identity/Identifier";
+import type { RecordCore } from "@social-harness/protocol/history/Record";
+import type { OwnVote } from "./Disk.ts";
+import type { Committed, Member } from "./FoldWorld.ts";
+import { thresholdsOf, violate } from "./Violation.ts";
+
+/** Which honest members signed for a record. */
+interface Support {
+  readonly height: number;
+  readonly author: AgentId;
+  readonly actionHash: ActionHash;
+  /** The round of the record's own anchor: the only one in which it gets action votes. */
+  round: number | null;
+  readonly action: Set<AgentId>;
+  /** By the anchor that the votes stand under. */
+  readonly durability: Map<AnchorHash, Set<AgentId>>;
+}
+
+interface Signed {
+  readonly signatures: Set<string>;
+  /** By slot, what the vote in it was for. */
+  readonly slots: Map<string, RecordHash>;
+  /** By round, the statement's signature. */
+  readonly statements: Map<number, string>;
+  readonly refused: Set<ActionHash>;
+  /** The highest round that a statement or an accepted anchor bound this member to. */
+  bound: number;
+}
+
+export interface Signatures {
+  /** Takes in what a committed turn signed. */
+  readonly take: (committed: Committed) => void;
+  /** I7: whatever leaves with a member's own signature was on its disk before. */
+  readonly askSent: (from: AgentId, packet: Packet) => void;
+  readonly made: (signer: AgentId, signature: string) => boolean;
+}
+
+export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Signatures => {
+  const { quorum, actionOf } = thresholdsOf(n);
+  const support = new Map<RecordHash, Support>();
+  const certifiable = new Map<number, RecordHash>();
+  const prepared = new Map<string, RecordHash>();
+  const members = new Map<AgentId, Signed>();
+
+  const signedBy = (id: AgentId): Signed => {
+    let signed = members.get(id);
+    if (signed === undefined) {
+      signed = {
+        signatures: new Set(),
+        slots: new Map(),
+        statements: new Map(),
+        refused: new Set(),
+        bound: 0,
+      };
+      members.set(id, signed);
+    }
+    return signed;
+  };
+
+  const keepCore = (recordHash: RecordHash, { action, actionHash }: RecordCore): void => {
+    if (support.has(recordHash)) return;
+    const { height, authorAgentId: author } = action;
+    support.set(recordHash, {
+      height,
+      author,
+      actionHash,
+      round: null,
+      action: new Set(),
+      durability: new Map(),
+    });
+  };
+
+  /** I1, strong: from all signatures ever made, no two records of one height can be certified, nor two prepared in a slot. */
+  const askI1 = (recordHash: RecordHash, voted: Support): void => {
+    const { height, author, action, durability, round } = voted;
+    const byAll = (signers: ReadonlySet<AgentId>): number => signers.size + byzantine.size;
+    const acted = byAll(action) >= actionOf(height) && (action.has(author) || byzantine.has(author));
+    if (!acted) return;
+    // Of two members each signs twice in a slot, so only their one durability vote decides.
+    if (n > 2 && round !== null) {
+      const slot = `${height} ${round}`;
+      const rival = prepared.get(slot);
+      if (rival === undefined) prepared.set(slot, recordHash);
+      else if (rival !== recordHash)
+        violate("I1", `two action certificates are possible at height ${height}, round ${round}`);
+    }
+    if (![...durability.values()].some((signers) => byAll(signers) >= quorum)) return;
+    const other = certifiable.get(height);
+    if (other === undefined) certifiable.set(height, recordHash);
+    else if (other !== recordHash) violate("I1", `two records can be certified at height ${height}`);
+  };
+
+  const takeVote = (member: Member, vote: OwnVote): void => {
+    const { index, id, folded } = member;
+    const voted = support.get(vote.recordHash);
+    if (voted === undefined) return violate("staging", `${index} signed for a record it does not hold`);
+    const signed = signedBy(id);
+    if (vote.vote === "action") {
+      voted.action.add(id);
+      voted.round = vote.round;
+      if (signed.refused.has(voted.actionHash)) violate("refusal", `${index} voted for what it had refused`);
+    }
+    if (vote.vote === "durability") {
+      const signers = voted.durability.get(vote.anchorHash) ?? new Set();
+      voted.durability.set(vote.anchorHash, signers.add(id));
+    }
+    askI1(vote.recordHash, voted);
+    if (!folded) violate("folded", `${index} signed a vote before it had folded the lane`);
+    if (vote.round < signed.bound)
+      violate("rounds", `${index} voted under a round that its statement had ended`);
+    const slot = `${vote.vote} ${vote.height} ${vote.round} ${vote.inProposal}`;
+    if (signed.slots.has(slot)) violate("one vote a slot", `${index} signed twice in its slot ${slot}`);
+    signed.slots.set(slot, vote.recordHash);
+    signed.signatures.add(vote.signature);
+    if (vote.inProposal && n !== 2) violate("one vote a slot", "a proposal of a group carries a vote");
+  };
+
+  const takeStatement = (
+    { member, before, after }: Committed,
+    { statement, signature }: StatementPacket,
+  ): void => {
+    const signed = signedBy(member.id);
+    const { round, prepared: claimed } = statement;
+    const known = signed.statements.get(round);
+    if (known === signature) return;
+    if (known !== undefined)
+      violate("one statement a round", `${member.index} stated twice in round ${round}`);
+    if (round < signed.bound) violate("rounds", `${member.index} stated a round below the one that binds it`);
+    const staged = before.state.slot.durabilityVote;
+    if (staged !== null && claimed === null && statement.head?.recordHash === before.state.head?.recordHash)
+      violate("statement", `${member.index} stated nothing prepared, though it had staged a record`);
+    if (after.state.rounds.bound < round)
+      violate("I7", `${member.index}'s disk does not know of its statement`);
+    signed.statements.set(round, signature);
+    signed.signatures.add(signature);
+    signed.bound = round;
+  };
+
+  const takeRefusal = (
+    { member }: Committed,
+    { actionHash, signature }: { actionHash: ActionHash; signature: string },
+  ): void => {
+    const signed = signedBy(member.id);
+    const voted = [...support.values()].some(
+      (record) => record.actionHash === actionHash && record.action.has(member.id),
+    );
+    if (voted) violate("refusal", `${member.index} refused what it had voted for`);
+    signed.refused.add(actionHash);
+    signed.signatures.add(signature);
+  };
+
+  return {
+    take: (committed) => {
+      const { member, before, commands } = committed;
+      const signed = signedBy(member.id);
+      signed.bound = Math.max(signed.bound, before.state.rounds.bound);
+      for (const command of commands) {
+        if (command.kind === "keep-core") keepCore(command.recordHash, command.core);
+        if (command.kind === "own-vote") takeVote(member, command);
+        if (command.kind !== "multicast" && command.kind !== "unicast") continue;
+        const { packet } = command;
+        if (packet.kind === "statement_packet") takeStatement(committed, packet);
+        if (packet.kind === "refusal" && packet.signerAgentId === member.id) takeRefusal(committed, packet);
+      }
+    },
+    askSent: (from, packet) => {
+      const { signatures } = signedBy(from);
+      if (ownSignaturesIn(from, packet).some((signature) => !signatures.has(signature)))
+        violate("I7", "a signature left that its signer's disk does not hold");
+    },
+    made: (signer, signature) => members.get(signer)?.signatures.has(signature) === true,
+  };
+};
+
+type Signer = { readonly signerAgentId: AgentId; readonly signature: string };
+
+/** What `from` itself signed in a packet for a slot or a round that may still be open to it. */
+const ownSignaturesIn = (from: AgentId, packet: Packet): ReadonlyArray<string> => {
+  const own = (...lists: ReadonlyArray<ReadonlyArray<Signer>>): ReadonlyArray<string> =>
+    lists.flatMap((list) => list.flatMap((entry) => (entry.signerAgentId === from ? [entry.signature] : [])));
+  switch (packet.kind) {
+    case "proposal_packet":
+      return packet.actionVote === undefined ? [] : own([packet.actionVote]);
+    case "vote_packet":
+      return own(packet.actionVotes, packet.durabilityVotes, packet.carryVotes);
+    case "action_certificate":
+      return own(packet.signatures, [packet.durabilityVote]);
+    case "refusal":
+      return own([packet]);
+    case "statement_packet":
+      return [packet.signature];
+    default:
+      return [];
+  }
+};
