@@ -8,9 +8,12 @@ import type { Files } from "./Family.ts";
 import * as Hashes from "./Hashes.ts";
 import * as Identifiers from "./Identifiers.ts";
 import * as Packets from "./Packets.ts";
+import * as Reanchors from "./Reanchors.ts";
 import * as Records from "./Records.ts";
+import * as RoundRecords from "./RoundRecords.ts";
 import * as Signatures from "./Signatures.ts";
 import * as Statements from "./Statements.ts";
+import * as Voids from "./Voids.ts";
 
 const families = [
   Identifiers,
@@ -21,6 +24,9 @@ const families = [
   Cards,
   Statements,
   Records,
+  Reanchors,
+  RoundRecords,
+  Voids,
   Packets,
   Exports,
 ];

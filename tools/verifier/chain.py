@@ -4,38 +4,18 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .curves import is_signed
 from .encoding import hash_id, refuse
-from .identity import id_bytes, verify_card
+from .members import Members, action_threshold, quorum, verify_membership, verify_signers
+from .rounds import record_hash, verify_reanchor
 from .values import history_record
 
 
-def quorum(n: int) -> int:
-    return n if n < 4 else n - (n - 1) // 3
+class Place(NamedTuple):
+    """Where a record stands: its height, and the hash and round of the anchor that its action names."""
 
-
-class Members(NamedTuple):
-    conversation_id: str
-    membership_hash: str
-    cards: dict[str, dict[str, Any]]
-
-    @property
-    def names(self) -> list[str]:
-        return [card["agentName"] for card in self.cards.values()]
-
-
-def verify_membership(value: dict[str, Any], registry_key: str) -> Members:
-    cards = [verify_card(encoded, registry_key) for encoded in value["members"]]
-    ids = [card["agentId"] for card in cards]
-    order = [id_bytes(agent_id) for agent_id in ids]
-    if any(left >= right for left, right in zip(order, order[1:])):
-        refuse("members do not stand in increasing order of their decoded ids")
-    if len({card["agentName"] for card in cards}) != len(cards):
-        refuse("a name is repeated in the membership")
-    identity = {"kind": "conversation_identity", "memberAgentIds": ids}
-    if value["conversationId"] != hash_id("cnv_", "conversation", identity):
-        refuse("the conversation id is not that of these members")
-    return Members(value["conversationId"], hash_id("mbr_", "membership", value), dict(zip(ids, cards)))
+    height: int
+    anchor_hash: str
+    round: int
 
 
 class Chain:
@@ -44,10 +24,18 @@ class Chain:
     def __init__(self, registry_key: str) -> None:
         self.registry_key = registry_key
         self.members: Members | None = None
-        self.height = -1
         self.record_hash: str | None = None
-        self.anchor_hash: str | None = None
+        # In the order of the chain.
+        self.places: dict[str, Place] = {}
         self.posts: set[tuple[str, str]] = set()
+
+    @property
+    def height(self) -> int:
+        return len(self.places) - 1
+
+    @property
+    def head(self) -> Place | None:
+        return None if self.record_hash is None else self.places[self.record_hash]
 
     def append(self, record: Any) -> None:
         history_record(record)
@@ -55,16 +43,17 @@ class Chain:
         action = core["action"]
         members = self._verify_position(core)
         self._verify_hashes(record, members)
-        self._verify_anchor(record)
+        anchor = self._verify_action_anchor(record, members)
+        stored_under = self._verify_durability_anchor(record, members, anchor["round"])
         author = action["authorAgentId"]
         if author not in members.cards:
             refuse("the author is not a member")
         post = (author, action["postIntent"]["postId"])
         if post in self.posts:
             refuse("the author used this post id in an earlier record")
-        self._verify_evidence(record, members)
-        self.members, self.height = members, action["height"]
-        self.record_hash, self.anchor_hash = record["recordHash"], core["anchorHash"]
+        self._verify_evidence(record, members, stored_under)
+        self.members, self.record_hash = members, record["recordHash"]
+        self.places[record["recordHash"]] = Place(action["height"], core["anchorHash"], anchor["round"])
         self.posts.add(post)
 
     def _verify_position(self, core: dict[str, Any]) -> Members:
@@ -97,25 +86,66 @@ class Chain:
         if record["recordHash"] != hash_id("rch_", "record", core):
             refuse("the record's hash does not recompute")
 
-    def _verify_anchor(self, record: dict[str, Any]) -> None:
+    def _verify_action_anchor(self, record: dict[str, Any], members: Members) -> dict[str, Any]:
+        """The anchor that the record names, which it must enclose, and which must belong where the record stands."""
         core = record["recordCore"]
-        action, anchor = core["action"], record["routerAnchor"]
-        if anchor["kind"] != "genesis_anchor" or record["durabilityAnchor"] is not None:
-            refuse("the record stands under a completed re-anchor, which this verifier does not check")
+        action, enclosed = core["action"], record["routerAnchor"]
+        anchor: dict[str, Any] = enclosed if enclosed["kind"] == "genesis_anchor" else enclosed["body"]
         if core["anchorHash"] != hash_id("anc_", "anchor", anchor):
             refuse("the enclosed anchor is not the one that the record names")
         if action["kind"] == "genesis":
-            if action["anchor"] != anchor or anchor["round"] != 0:
-                refuse("the GENESIS does not carry its own anchor of round 0")
-            if (
-                anchor["conversationId"] != action["conversationId"]
-                or anchor["membershipHash"] != action["membershipHash"]
-            ):
-                refuse("the anchor is another conversation's")
-        elif action["anchorHash"] != core["anchorHash"] or core["anchorHash"] != self.anchor_hash:
-            refuse("the record names an anchor that its chain has not accepted")
+            if action["anchor"] != anchor:
+                refuse("the GENESIS does not carry its own anchor")
+        elif action["anchorHash"] != core["anchorHash"]:
+            refuse("action and record name different anchors")
+        if (anchor["conversationId"], anchor["membershipHash"]) != (members.conversation_id, members.membership_hash):
+            refuse("the anchor is another conversation's")
+        head = self.head
+        stays = head is not None and head.anchor_hash == core["anchorHash"]
+        if enclosed["kind"] == "genesis_anchor":
+            if anchor["round"] != 0:
+                refuse("a genesis anchor is of round 0")
+            if head is not None and not stays:
+                refuse("a genesis anchor comes back")
+            return anchor
+        base, carried = verify_reanchor(members, enclosed)
+        if stays:
+            return anchor
+        if head is not None and anchor["round"] <= head.round:
+            refuse("rounds fall, or one round has two anchors")
+        if base is None:
+            if head is not None and carried is None:
+                refuse("the round begins before GENESIS and does not carry it")
+        elif not self._is_place(base, anchor["previousAnchorHash"]):
+            refuse("the round does not begin at a record of this chain")
+        if carried is not None:
+            place = self.places.get(carried["recordHash"])
+            if place is None or place.height != (0 if base is None else base["height"] + 1):
+                refuse("the record that the round carries does not follow its base")
+        return anchor
 
-    def _verify_evidence(self, record: dict[str, Any], members: Members) -> None:
+    def _is_place(self, named: dict[str, Any], anchor_hash: str | None) -> bool:
+        place = self.places.get(named["recordHash"])
+        return place is not None and (place.height, place.anchor_hash) == (named["height"], anchor_hash)
+
+    def _verify_durability_anchor(self, record: dict[str, Any], members: Members, action_round: int) -> str:
+        """The hash of the anchor under which the record was stored."""
+        enclosed = record["durabilityAnchor"]
+        if enclosed is None:
+            return str(record["recordCore"]["anchorHash"])
+        body = enclosed["body"]
+        base, carried = verify_reanchor(members, enclosed)
+        if body["round"] <= action_round:
+            refuse("the record was stored in a round that is not later than its action's")
+        if record_hash(carried) != record["recordHash"]:
+            refuse("the record was stored in a round that does not carry it")
+        if record_hash(base) != self.record_hash:
+            refuse("the record was stored in a round that begins at another record")
+        if base is not None and not self._is_place(base, body["previousAnchorHash"]):
+            refuse("the round does not begin where its base stands")
+        return hash_id("anc_", "anchor", body)
+
+    def _verify_evidence(self, record: dict[str, Any], members: Members, stored_under: str) -> None:
         core = record["recordCore"]
         action = core["action"]
         n = len(members.cards)
@@ -123,28 +153,27 @@ class Chain:
             "conversationId": action["conversationId"],
             "height": action["height"],
             "previousRecordHash": action["previousRecordHash"],
-            "anchorHash": core["anchorHash"],
             "recordHash": record["recordHash"],
         }
-        action_threshold = n if action["kind"] == "genesis" else quorum(n)
         if all(entry["signerAgentId"] != action["authorAgentId"] for entry in record["actionSignatures"]):
             refuse("the action certificate lacks its author")
         verify_votes(
             members,
             record["actionSignatures"],
-            action_threshold,
-            vote | {"kind": "action_vote", "actionHash": core["actionHash"]},
+            action_threshold(n, action["height"]),
+            vote | {"kind": "action_vote", "anchorHash": core["anchorHash"], "actionHash": core["actionHash"]},
         )
-        verify_votes(members, record["durabilityVotes"], quorum(n), vote | {"kind": "durability_vote"})
+        verify_votes(
+            members,
+            record["durabilityVotes"],
+            quorum(n),
+            vote | {"kind": "durability_vote", "anchorHash": stored_under},
+        )
 
 
 def verify_votes(members: Members, evidence: list[dict[str, str]], threshold: int, vote: dict[str, Any]) -> None:
     if len(evidence) < threshold:
         refuse(f"{len(evidence)} signers where {threshold} are needed")
-    for entry in evidence:
-        card = members.cards.get(entry["signerAgentId"])
-        if card is None:
-            refuse("a signer is not a member")
-        statement = vote | {"signerAgentId": entry["signerAgentId"]}
-        if not is_signed(card["signingKey"], vote["kind"].replace("_", "-"), statement, entry["signature"]):
-            refuse(f"the {vote['kind'].replace('_', ' ')} of {card['agentName']} does not verify")
+    verify_signers(
+        members, [(vote | {"signerAgentId": entry["signerAgentId"]}, entry["signature"]) for entry in evidence]
+    )

@@ -175,6 +175,15 @@ certified_record = shape(
     durabilityVotes=signatures,
 )
 
+signed_refusal = shape(
+    kind=exactly("refusal"),
+    signerAgentId=AGENT_ID,
+    actionHash=ACTION_HASH,
+    reason=text_matching("contact-policy|withdrawn", "a reason"),
+    signature=SIGNATURE,
+)
+refusal_set = list_of(signed_refusal)
+
 PACKET_VOTES_MAX = MEMBERS_MAX * 4
 PACKETS: dict[str, Check] = {
     "proposal_packet": shape(
@@ -230,13 +239,7 @@ PACKETS: dict[str, Check] = {
         routerAnchor=router_anchor,
         actionSignatures=signatures,
     ),
-    "refusal": shape(
-        kind=exactly("refusal"),
-        signerAgentId=AGENT_ID,
-        actionHash=ACTION_HASH,
-        reason=text_matching("contact-policy|withdrawn", "a reason"),
-        signature=SIGNATURE,
-    ),
+    "refusal": signed_refusal,
     "withdrawal": shape(
         kind=exactly("withdrawal"), authorAgentId=AGENT_ID, actionHash=ACTION_HASH, signature=SIGNATURE
     ),

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
-from .chain import Chain, quorum
+from .chain import Chain
 from .curves import ed25519_verify, is_signed
 from .encoding import (
     Refused,
@@ -29,7 +29,9 @@ from .identity import (
     resolve_input,
     verify_card,
 )
-from .values import DEPTH_MAX, LINE_BYTES_MAX, decode_packet
+from .members import Members, quorum, verify_membership
+from .rounds import refusals_needed, verify_reanchor, verify_void
+from .values import DEPTH_MAX, LINE_BYTES_MAX, completed_reanchor, decode_packet, refusal_set
 
 # What a family says about its file: for each case its name, whether it must be taken, and what takes or refuses it.
 Case = tuple[str, bool, Callable[[], Any]]
@@ -204,6 +206,51 @@ def records(data: Any, _: Path) -> Iterator[Case]:
         yield f"{case['chain']} {case['height']}: {case['name']}", False, partial(append, case)
 
 
+def memberships(data: Any) -> dict[str, Members]:
+    return {name: verify_membership(value, data["registryKey"]) for name, value in data["memberships"].items()}
+
+
+def origin_of(data: Any, case: Any) -> Any:
+    """The accepted case that a refused one is a change of, or the case itself."""
+    return data["accepted"][case["of"]] if "of" in case else case
+
+
+def reanchors(data: Any, _: Path) -> Iterator[Case]:
+    members = memberships(data)
+
+    def check(case: Any, value: Any) -> None:
+        completed_reanchor(value)
+        decision = verify_reanchor(members[case["membership"]], value)
+        agree(decision._asdict(), {"base": case.get("base"), "carried": case.get("carried")}, "decision")
+
+    for case in data["accepted"]:
+        yield f"{case['membership']}: {case['name']}", True, partial(check, case, as_received(case["reanchor"]))
+    for case in data["refused"]:
+        origin = origin_of(data, case)
+        value = changed(origin["reanchor"], case) if "of" in case else case["reanchor"]
+        yield f"{origin['membership']}: {case['name']}", False, partial(check, origin, value)
+
+
+def voids(data: Any, _: Path) -> Iterator[Case]:
+    members = memberships(data)
+
+    def check_needed(case: Any) -> None:
+        agree([refusals_needed(case["n"], height) for height in (0, 1)], [case["genesis"], case["post"]], "refusals")
+
+    def check(case: Any, refusals: Any) -> None:
+        refusal_set(refusals)
+        verify_void(members[case["membership"]], case["actionHash"], case["height"], refusals)
+
+    for case in data["needed"]:
+        yield f"{case['n']} members", True, partial(check_needed, case)
+    for case in data["accepted"]:
+        yield f"{case['membership']}: {case['name']}", True, partial(check, case, case["refusals"])
+    for case in data["refused"]:
+        origin = origin_of(data, case)
+        value = changed(origin["refusals"], case) if "of" in case else case["refusals"]
+        yield f"{origin['membership']}: {case['name']}", False, partial(check, origin, value)
+
+
 def packets(data: Any, _: Path) -> Iterator[Case]:
     def decode(value: Any) -> None:
         agree(decode_packet(canonical(value)), value, "packet")
@@ -236,6 +283,9 @@ FAMILIES: dict[str, Callable[[Any, Path], Iterator[Case]]] = {
     "statements": statements,
     "cards": cards,
     "records": records,
+    "rounds": records,
+    "reanchors": reanchors,
+    "voids": voids,
     "packets": packets,
     "exports": exports,
 }

@@ -1,5 +1,5 @@
 // The completed re-anchor: how q(n) statements decide where a new round begins, and when such a decision is true.
-// Content-free: what the statements claim about records is checked where the records are.
+// Content-free: what the statements claim about records is checked where the records are. Implements HIS-110 and HIS-111.
 
 import { type AgentId, type AnchorHash, RecordHash, type SigningKey } from "../identity/Identifier.ts";
 import type { Verifier } from "../identity/Signing.ts";
@@ -12,38 +12,52 @@ import * as Statement from "./Statement.ts";
 /** Where a round begins: the highest certified head that the statements name, and the prepared record above it. */
 export interface Decision {
   readonly base: { readonly recordHash: RecordHash; readonly height: number } | null;
-  readonly carried: { readonly recordHash: RecordHash; readonly round: number } | null;
+  readonly carried: PreparedAt | null;
+}
+
+interface PreparedAt {
+  readonly recordHash: RecordHash;
+  readonly round: number;
 }
 
 const compareHashes = (left: RecordHash, right: RecordHash): number =>
   Buffer.compare(RecordHash.toBytes(left), RecordHash.toBytes(right));
 
+/** The highest of the certified heads; null when none is stated, undefined when two of that height contradict each other. */
+const highestHead = (
+  statements: ReadonlyArray<Statement.ReanchorStatement>,
+): Decision["base"] | undefined => {
+  const heads = statements.flatMap(({ head }) => head ?? []);
+  const height = Math.max(...heads.map((head) => head.height));
+  const [first, ...others] = heads.filter((head) => head.height === height);
+  return others.every(({ recordHash }) => recordHash === first?.recordHash) ? (first ?? null) : undefined;
+};
+
+/** Whether a preparation is carried rather than another: a later round's before an earlier one's. */
+const goesBefore = (left: PreparedAt, right: PreparedAt): boolean =>
+  left.round > right.round ||
+  (left.round === right.round && compareHashes(left.recordHash, right.recordHash) < 0);
+
 /**
- * What a set of statements decides. Of two prepared records of one round, which only two or three members can have, the
- * lower hash is carried. Null when two heads of one height contradict each other: such statements decide nothing.
+ * What a set of statements decides, whatever their order. Of two records prepared in one round, which only two members can
+ * have, the lower hash is carried. Null when the highest heads contradict each other: such statements decide nothing.
  */
 export const decide = (statements: ReadonlyArray<Statement.ReanchorStatement>): Decision | null => {
-  let base: Decision["base"] = null;
-  for (const { head } of statements) {
-    if (head === null || (base !== null && head.height < base.height)) continue;
-    if (base !== null && head.height === base.height && head.recordHash !== base.recordHash) return null;
-    base = head;
-  }
+  const base = highestHead(statements);
+  if (base === undefined) return null;
   const height = (base?.height ?? -1) + 1;
   let carried: Decision["carried"] = null;
   for (const { prepared } of statements) {
     if (prepared === null || prepared.height !== height) continue;
-    const wins =
-      carried === null ||
-      prepared.round > carried.round ||
-      (prepared.round === carried.round && compareHashes(prepared.recordHash, carried.recordHash) < 0);
-    if (wins) carried = { recordHash: prepared.recordHash, round: prepared.round };
+    const { recordHash, round } = prepared;
+    if (carried === null || goesBefore(prepared, carried)) carried = { recordHash, round };
   }
   return { base, carried };
 };
 
 /** The member that alone completes a round. */
-export const leaderOf = (members: Members, round: number): AgentId => members.ids[round % members.n] as AgentId;
+export const leaderOf = (members: Members, round: number): AgentId =>
+  members.ids[round % members.n] as AgentId;
 
 /**
  * Verifies a completed re-anchor by itself: q(n) members' true signatures over statements of its round and instance, and a
@@ -65,14 +79,15 @@ export const verify = (
   let previous = -1;
   for (const { signature, ...statement } of statements) {
     const index = members.indexOf(statement.signerAgentId);
-    if (index <= previous) refuse("statements are repeated, out of order or not by members");
+    if (index < 0) refuse("a statement is not a member's");
+    if (index <= previous) refuse("statements are repeated or out of order");
     previous = index;
     const agrees =
       statement.conversationId === body.conversationId &&
       statement.membershipHash === body.membershipHash &&
       statement.round === body.round &&
       statement.routerInstanceId === body.routerInstanceId;
-    if (!agrees) refuse("a statement speaks of another round or instance than the re-anchor");
+    if (!agrees) refuse("a statement speaks of another membership, round or instance than the re-anchor");
     const card = members.cards[index];
     if (card === undefined || !Statement.verify(verifier, card.signingKey, statement, signature)) {
       throw new RecordError("signature", "a statement's signature does not verify");

@@ -1,5 +1,5 @@
 // The one function that decides whether a record is certified. Commit, catch-up, history reads, start-up, export and the
-// offline verifier all call it, so they can never disagree. Implements HIS-60 to HIS-62.
+// offline verifier all call it, so they can never disagree. Implements HIS-60 to HIS-62 and HIS-112 to HIS-115.
 
 import type { ActionHash, AnchorHash, RecordHash, SigningKey } from "../identity/Identifier.ts";
 import type { Verifier } from "../identity/Signing.ts";
@@ -74,10 +74,10 @@ export const durabilityVoteOf = (
   recordHash: subject.recordHash,
 });
 
-export const carryVoteOf = (
-  subject: VoteSubject,
-  signerAgentId: Statement.CarryVote["signerAgentId"],
-) => ({ ...durabilityVoteOf(subject, signerAgentId), kind: "carry_vote" as const });
+export const carryVoteOf = (subject: VoteSubject, signerAgentId: Statement.CarryVote["signerAgentId"]) => ({
+  ...durabilityVoteOf(subject, signerAgentId),
+  kind: "carry_vote" as const,
+});
 
 export const subjectOf = (recordHash: RecordHash, core: Record.RecordCore): VoteSubject => ({
   conversationId: core.action.conversationId,
@@ -87,6 +87,10 @@ export const subjectOf = (recordHash: RecordHash, core: Record.RecordCore): Vote
   recordHash,
   actionHash: core.actionHash,
 });
+
+const refuseAnchor = (message: string): never => {
+  throw new RecordError("anchor", message);
+};
 
 /**
  * The laws of an action anchor: it is the predecessor's, or one of a later round that begins at an ancestor of the record
@@ -100,56 +104,56 @@ const verifyActionAnchor = (
   core: Record.RecordCore,
   anchor: RouterAnchor,
 ): void => {
-  const refuse = (message: string): never => {
-    throw new RecordError("anchor", message);
-  };
   if (Reanchor.hashOf(anchor) !== core.anchorHash) {
-    refuse("the enclosed anchor is not the one that the record names");
+    refuseAnchor("the enclosed anchor is not the one that the record names");
   }
+  const stays = head !== null && core.anchorHash === head.anchorHash;
   if (anchor.kind === "genesis_anchor") {
-    if (head !== null && core.anchorHash !== head.anchorHash) refuse("a genesis anchor comes back in a later place");
+    if (head !== null && !stays) refuseAnchor("a genesis anchor comes back in a later place");
     return;
   }
   const { base, carried } = Reanchor.verify(trust, members, anchor);
-  if (head !== null && core.anchorHash === head.anchorHash) return;
-  if (head !== null && anchor.body.round <= head.round) refuse("rounds fall, or one round has two anchors");
-  const misplaced =
+  if (stays) return;
+  const { round, previousAnchorHash } = anchor.body;
+  if (head !== null && round < head.round) refuseAnchor("the rounds of the chain fall");
+  if (head !== null && round === head.round) refuseAnchor("one round has two anchors");
+  const begins =
     base === null
-      ? head !== null && carried === null
-      : !isPlace(ancestry, base, anchor.body.previousAnchorHash);
-  if (misplaced) {
-    refuse("the round does not begin at a record of this chain");
-  }
+      ? head === null || carried !== null
+      : isPlace(ancestry.find(base.recordHash), base.height, previousAnchorHash);
+  if (!begins) refuseAnchor("the round does not begin at a record of this chain");
   if (carried !== null && ancestry.hashAt((base?.height ?? -1) + 1) !== carried.recordHash) {
-    refuse("the record that the round carries does not follow its base");
+    refuseAnchor("the record that the round carries does not follow its base");
   }
 };
 
 const isPlace = (
-  ancestry: Ancestry,
-  base: NonNullable<Reanchor.Decision["base"]>,
+  place: ReturnType<Ancestry["find"]>,
+  height: number,
   anchorHash: AnchorHash | null,
-): boolean => {
-  const place = ancestry.find(base.recordHash);
-  return place !== null && place.height === base.height && place.anchorHash === anchorHash;
-};
+): boolean => place !== null && place.height === height && place.anchorHash === anchorHash;
 
 /** The durability votes stand under the action anchor, or under a later round that carries exactly this record. */
 const verifyDurabilityAnchor = (
   trust: Trust,
   members: Membership.Members,
-  subject: VoteSubject,
+  head: ChainHead | null,
+  { recordHash }: VoteSubject,
   actionRound: number,
   anchor: CompletedReanchor,
 ): AnchorHash => {
   const { base, carried } = Reanchor.verify(trust, members, anchor);
-  const carries =
-    anchor.body.round > actionRound &&
-    carried?.recordHash === subject.recordHash &&
-    (base?.recordHash ?? null) === subject.previousRecordHash;
-  if (!carries) {
-    throw new RecordError("anchor", "the durability votes stand under a round that does not carry the record");
+  if (anchor.body.round <= actionRound) {
+    refuseAnchor("the durability votes stand under a round that is not later than the action's");
   }
+  if (carried?.recordHash !== recordHash) {
+    refuseAnchor("the durability votes stand under a round that does not carry the record");
+  }
+  const begins =
+    base === null || head === null
+      ? base === head
+      : base.recordHash === head.recordHash && isPlace(head, base.height, anchor.body.previousAnchorHash);
+  if (!begins) refuseAnchor("the durability votes stand under a round that begins at another record");
   return Record.anchorHashOf(anchor.body);
 };
 
@@ -239,7 +243,10 @@ export const verifyNext = (
   const durability: VoteSubject =
     durabilityAnchor === null
       ? subject
-      : { ...subject, anchorHash: verifyDurabilityAnchor(trust, members, subject, round, durabilityAnchor) };
+      : {
+          ...subject,
+          anchorHash: verifyDurabilityAnchor(trust, members, head, subject, round, durabilityAnchor),
+        };
   const threshold = actionThresholdOf(members.n, subject.height);
   verifySigners(trust, members, record.actionSignatures, threshold, (id) => actionVoteOf(subject, id));
   verifySigners(trust, members, record.durabilityVotes, members.quorum, (id) =>

@@ -117,7 +117,7 @@ export const reasonOf = (attempt: () => unknown): string => {
 };
 
 /** The sizes at which the thresholds differ in kind: all must sign, one may be faulty, many may. */
-export const sizes = [2, 3, 4, 10, 32];
+export const sizes = [2, 3, 4, 7, 10, 32];
 
 const chains = new Map<number, Chain>();
 

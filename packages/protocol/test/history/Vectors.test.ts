@@ -1,87 +1,41 @@
+// This implementation against the committed vectors of history: records, rounds, statements, packets, exports.
+
+import * as Schema from "effect/Schema";
 import { expect } from "vitest";
-import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
+import type { Json } from "@social-harness/protocol/encoding/CanonicalJson";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import * as Packet from "@social-harness/protocol/conversation/Packet";
 import * as Evidence from "@social-harness/protocol/history/Evidence";
 import * as Export from "@social-harness/protocol/history/Export";
+import * as Membership from "@social-harness/protocol/history/Membership";
 import { quorumOf } from "@social-harness/protocol/history/Quorum";
+import * as Reanchor from "@social-harness/protocol/history/Reanchor";
 import { RecordError } from "@social-harness/protocol/history/RecordError";
 import type * as Statement from "@social-harness/protocol/history/Statement";
-import * as VerifiedChain from "@social-harness/protocol/history/VerifiedChain";
-import * as VerifyRecord from "@social-harness/protocol/history/VerifyRecord";
+import type * as VerifyRecord from "@social-harness/protocol/history/VerifyRecord";
+import * as Void from "@social-harness/protocol/history/Void";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
-import type { Ed25519Signature, SigningKey } from "@social-harness/protocol/identity/Identifier";
-import * as Limits from "@social-harness/protocol/Limits";
+import type { ActionHash, Ed25519Signature, SigningKey } from "@social-harness/protocol/identity/Identifier";
 import { verifies } from "@social-harness/testkit/Verifies";
 import * as Changes from "../../../../tools/vectors/Changes.ts";
 import * as VectorFiles from "../encoding/VectorFiles.ts";
+import * as ChainVectors from "./ChainVectors.ts";
 
-type Json = CanonicalJson.Json;
-
-interface RefusedRecord {
-  readonly name: string;
-  readonly chain: string;
-  readonly height: number;
-  readonly reason?: string;
-  readonly record?: Json;
-}
-
-const records = VectorFiles.json<{
-  readonly registryKey: SigningKey;
-  readonly quorums: ReadonlyArray<{ readonly n: number; readonly quorum: number }>;
-  readonly chains: ReadonlyArray<{
-    readonly name: string;
-    readonly members: ReadonlyArray<string>;
-    readonly records: ReadonlyArray<Json>;
-  }>;
-  readonly refused: ReadonlyArray<RefusedRecord & Partial<Changes.Change>>;
-}>("records.json");
-
-const trustIn = (registryKey: SigningKey): VerifyRecord.Trust => ({
-  verifier: Ed25519.verifier,
-  registryKey,
-});
-const trust = trustIn(records.registryKey);
-const decodeRecord = Closed.bytesDecoder(Evidence.HistoryRecord, {
-  bytesMax: Limits.exportLineBytesMax,
-  depthMax: Limits.jsonDepthMax,
-});
-
-interface Read {
-  readonly head: VerifyRecord.ChainHead | null;
-  readonly records: ReadonlyArray<Evidence.HistoryRecord>;
-}
-
-const next = ({ head, records: read }: Read, value: Json): Read => {
-  const record = decodeRecord(CanonicalJson.encodeBytes(value));
-  return {
-    head: VerifyRecord.verifyNext(trust, head, record, VerifiedChain.ancestryOf(read)),
-    records: [...read, record],
-  };
-};
-
-/** Where each named chain stands before the record of each height. */
-const before = new Map(
-  records.chains.map(({ name, records: chain }) => {
-    const reads: Array<Read> = [{ head: null, records: [] }];
-    for (const record of chain) reads.push(next(reads.at(-1) as Read, record));
-    return [name, { chain, reads }] as const;
-  }),
-);
+const records = ChainVectors.read("records.json");
+const rounds = ChainVectors.read("rounds.json");
 
 verifies(
   ["HIS-60", "HIS-01"],
   "chains of 2, 3, 4, 10 and 32 members verify with exactly their thresholds' signatures",
   () => {
     expect(records.chains.map(({ members }) => members.length)).toEqual([2, 3, 4, 10, 32]);
-    for (const { name, members, records: chain } of records.chains) {
-      const head = before.get(name)?.reads.at(-1)?.head;
-      expect(head?.height, name).toBe(chain.length - 1);
-      expect(head?.members.cards.map(({ agentName }) => agentName)).toEqual(members);
-      const last = decodeRecord(CanonicalJson.encodeBytes(chain.at(-1) as Json));
-      expect(last.actionSignatures.length).toBe(quorumOf(members.length));
-      expect(last.durabilityVotes.length).toBe(quorumOf(members.length));
+    for (const { name, members, head, records: chain } of records.chains) {
+      expect(head.height, name).toBe(chain.length - 1);
+      expect(head.members.cards.map(({ agentName }) => agentName)).toEqual(members);
+      const last = chain.at(-1);
+      expect(last?.actionSignatures.length).toBe(quorumOf(members.length));
+      expect(last?.durabilityVotes.length).toBe(quorumOf(members.length));
     }
   },
 );
@@ -91,12 +45,75 @@ verifies("HIS-01", "q(n) is the stated one for every number of members", () => {
   for (const { n, quorum } of records.quorums) expect(quorumOf(n), `${n} members`).toBe(quorum);
 });
 
-const refusalOf = ({ chain, height, record, ...rest }: (typeof records.refused)[number]): string => {
-  const base = before.get(chain);
-  if (base === undefined) throw new RangeError(`no chain ${chain}`);
-  const value = record ?? Changes.apply(base.chain[height] as Json, rest as Changes.Change);
+verifies(
+  ["HIS-112", "HIS-113", "HIS-114", "HIS-115"],
+  "chains of 2, 3, 4, 7, 10 and 32 members verify through rounds, records and a GENESIS carried into them",
+  () => {
+    expect([...new Set(rounds.chains.map(({ members }) => members.length))]).toEqual([2, 3, 4, 7, 10, 32]);
+    for (const { name, head, records: chain } of rounds.chains) {
+      expect(head.height, name).toBe(chain.length - 1);
+      expect(
+        chain.some(
+          ({ durabilityAnchor, routerAnchor }) =>
+            (durabilityAnchor ?? routerAnchor).kind !== "genesis_anchor",
+        ),
+      ).toBe(true);
+    }
+    const carried = rounds.chains.filter(({ records: [genesis] }) => genesis?.durabilityAnchor !== null);
+    expect(carried).toHaveLength(4);
+  },
+);
+
+for (const [file, { refused, refusalOf }] of [
+  ["records.json", records],
+  ["rounds.json", rounds],
+] as const) {
+  verifies(
+    ["HIS-61", "HIS-62", "HIS-11", "HIS-12"],
+    `every damaged or unlawful record of ${file} is refused in its place, with the stated reason`,
+    () => {
+      expect(refused.length).toBeGreaterThan(200);
+      for (const one of refused) {
+        const title = `${one.chain} ${one.height}: ${one.name}`;
+        const reason = refusalOf(one);
+        expect(reason, title).not.toBe("accepted");
+        if (one.reason !== undefined) expect(reason, title).toBe(one.reason);
+      }
+    },
+  );
+}
+
+const trustIn = (registryKey: SigningKey): VerifyRecord.Trust => ({
+  verifier: Ed25519.verifier,
+  registryKey,
+});
+
+interface Subset<Accepted, Refused> {
+  readonly registryKey: SigningKey;
+  readonly memberships: { readonly [name: string]: Membership.Membership };
+  readonly accepted: ReadonlyArray<Accepted & { readonly membership: string; readonly name: string }>;
+  readonly refused: ReadonlyArray<
+    | (Refused & { readonly name: string; readonly membership: string; readonly reason: string })
+    | ({ readonly of: number } & Changes.Change)
+  >;
+}
+
+const membersOf = ({
+  registryKey,
+  memberships,
+}: Pick<Subset<unknown, unknown>, "registryKey" | "memberships">) => {
+  const verified = new Map(
+    Object.entries(memberships).map(([name, membership]) => [
+      name,
+      Membership.verify(Ed25519.verifier, registryKey, membership),
+    ]),
+  );
+  return (name: string): Membership.Members => verified.get(name) as Membership.Members;
+};
+
+const reasonOf = (attempt: () => unknown): string => {
   try {
-    next(base.reads[height] as Read, value);
+    attempt();
   } catch (error) {
     if (error instanceof DecodeError) return "decode";
     if (error instanceof RecordError) return error.reason;
@@ -106,18 +123,70 @@ const refusalOf = ({ chain, height, record, ...rest }: (typeof records.refused)[
 };
 
 verifies(
-  ["HIS-61", "HIS-62", "HIS-11", "HIS-12"],
-  "every damaged or unlawful record is refused in its place, with the stated reason",
+  ["HIS-110", "HIS-111"],
+  "every completed re-anchor decides what is stated beside it, and every bad one is refused",
   () => {
-    expect(records.refused.length).toBeGreaterThan(200);
-    for (const refused of records.refused) {
-      const title = `${refused.chain} ${refused.height}: ${refused.name}`;
-      const reason = refusalOf(refused);
+    const vectors =
+      VectorFiles.json<Subset<Reanchor.Decision & { readonly reanchor: Json }, { readonly reanchor: Json }>>(
+        "reanchors.json",
+      );
+    const trust = trustIn(vectors.registryKey);
+    const members = membersOf(vectors);
+    const decode = Closed.decoder(Evidence.CompletedReanchor);
+    for (const { name, membership, base, carried, reanchor } of vectors.accepted) {
+      const decision = Reanchor.verify(trust, members(membership), decode(reanchor));
+      expect(decision, `${membership}: ${name}`).toEqual({ base, carried });
+    }
+    for (const one of vectors.refused) {
+      const origin = "of" in one ? vectors.accepted[one.of] : one;
+      if (origin === undefined) throw new RangeError("no such case");
+      const value = "of" in one ? Changes.apply(origin.reanchor, one) : one.reanchor;
+      const reason = reasonOf(() =>
+        Reanchor.verify(trust, members(origin.membership), decode(value as Json)),
+      );
+      const title = `${origin.membership}: ${one.name}`;
       expect(reason, title).not.toBe("accepted");
-      if (refused.reason !== undefined) expect(reason, title).toBe(refused.reason);
+      if ("reason" in one) expect(reason, title).toBe(one.reason);
     }
   },
 );
+
+verifies("HIS-116", "every set of refusals proves its action void or does not, as stated", () => {
+  interface Claimed {
+    readonly actionHash: ActionHash;
+    readonly height: number;
+    readonly refusals: ReadonlyArray<Json>;
+  }
+  const vectors = VectorFiles.json<
+    Subset<Claimed, Claimed> & {
+      readonly needed: ReadonlyArray<{ readonly n: number; readonly genesis: number; readonly post: number }>;
+    }
+  >("voids.json");
+  for (const { n, genesis, post } of vectors.needed) {
+    expect([Void.refusalsNeeded(n, 0), Void.refusalsNeeded(n, 1)], `${n} members`).toEqual([genesis, post]);
+  }
+  const trust = trustIn(vectors.registryKey);
+  const members = membersOf(vectors);
+  const decode = Closed.decoder(Schema.Array(Void.SignedRefusal));
+  const verify = (membership: string, { actionHash, height }: Claimed, refusals: Json): void =>
+    Void.verify(trust, members(membership), { actionHash, height }, decode(refusals));
+  for (const one of vectors.accepted) {
+    const title = `${one.membership}: ${one.name}`;
+    expect(
+      reasonOf(() => verify(one.membership, one, one.refusals as Json)),
+      title,
+    ).toBe("accepted");
+  }
+  for (const one of vectors.refused) {
+    const origin = "of" in one ? vectors.accepted[one.of] : one;
+    if (origin === undefined) throw new RangeError("no such case");
+    const refusals = "of" in one ? Changes.apply(origin.refusals as Json, one) : origin.refusals;
+    const reason = reasonOf(() => verify(origin.membership, origin, refusals as Json));
+    const title = `${origin.membership}: ${one.name}`;
+    expect(reason, title).not.toBe("accepted");
+    if ("reason" in one) expect(reason, title).toBe(one.reason);
+  }
+});
 
 verifies("HIS-10", "each kind of statement verifies under its own artifact, key and signature alone", () => {
   interface Signed {

@@ -5,7 +5,6 @@ import { describe, expect } from "vitest";
 import { createAgents } from "@social-harness/testkit/simulation/Agents";
 import { certifiedBy } from "@social-harness/testkit/simulation/Certify";
 import { verifies } from "@social-harness/testkit/Verifies";
-import type * as Evidence from "@social-harness/protocol/history/Evidence";
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import * as Membership from "@social-harness/protocol/history/Membership";
 import * as Record from "@social-harness/protocol/history/Record";
@@ -25,6 +24,7 @@ const quorums = new Map([
   [2, 2],
   [3, 3],
   [4, 3],
+  [7, 5],
   [10, 7],
   [32, 22],
 ]);
@@ -50,6 +50,7 @@ describe("a good chain", () => {
           height,
           recordHash: record.recordHash,
           anchorHash: Record.anchorHashOf(chain.anchor),
+          round: 0,
         });
         expect(members.membershipHash).toBe(chain.members.membershipHash);
       });
@@ -238,23 +239,16 @@ describe("a record whose hashes all recompute, signed by everybody", () => {
     // Another author's post of the same id is another post.
     expect(refusalOf(recast(post, {}, { postId }))).toBe("accepted");
   });
-  verifies("HIS-06", "is refused as a GENESIS under a later round or a re-anchor", () => {
+  verifies(["HIS-06", "HIS-115"], "is refused as a GENESIS under a genesis anchor of a later round", () => {
     const { members, anchor } = chain;
     const { postIntent } = (chain.records[0] as HistoryRecord).recordCore.action;
-    const later = Record.genesisCore(members.membership, postIntent, { ...anchor, round: 1 });
-    expect(refusalOf(later, 0)).toBe("inconsistent");
-    const { conversationId, membershipHash } = members;
-    const reanchored = Record.genesisCore(members.membership, postIntent, {
-      kind: "reanchor_body",
-      conversationId,
-      membershipHash,
-      round: 1,
-      routerInstanceId: anchor.routerInstanceId,
-      previousAnchorHash: null,
-      baseRecordHash: null,
-      carriedRecordHash: null,
-    });
-    expect(refusalOf(reanchored, 0)).toBe("reanchor-unsupported");
+    const later = { ...anchor, round: 1 };
+    const core = Record.genesisCore(members.membership, postIntent, later);
+    expect(reasonOf(() => verifyAt(chain, 0, certifiedBy(chain.signers, core, later)))).toBe("inconsistent");
+  });
+  verifies(["HIS-06", "HIS-05"], "is refused as a GENESIS whose anchor is another conversation's", () => {
+    const { members, anchor } = chain;
+    const { postIntent } = (chain.records[0] as HistoryRecord).recordCore.action;
     const elsewhere = { ...anchor, conversationId: ConversationId.fromBytes(bytes32) };
     expect(refusalOf(Record.genesisCore(members.membership, postIntent, elsewhere), 0)).toBe("inconsistent");
   });
@@ -262,30 +256,14 @@ describe("a record whose hashes all recompute, signed by everybody", () => {
 
 describe("the enclosed anchor", () => {
   const chain = chainFor(3);
-  const completed: Evidence.CompletedReanchor = {
-    kind: "completed_reanchor",
-    body: {
-      kind: "reanchor_body",
-      conversationId: chain.members.conversationId,
-      membershipHash: chain.members.membershipHash,
-      round: 1,
-      routerInstanceId: chain.anchor.routerInstanceId,
-      previousAnchorHash: null,
-      baseRecordHash: null,
-      carriedRecordHash: null,
-    },
-    statements: [],
-  };
   for (const height of [0, 2]) {
     const record = chain.records[height] as HistoryRecord;
-    verifies("HIS-60", `at height ${height} is the one that the record names, of round 0`, () => {
+    verifies("HIS-60", `at height ${height} is the one that the record names`, () => {
       const routerInstanceId = RouterInstanceId.fromBytes(Buffer.alloc(16, 1));
       const refusal = (change: Partial<HistoryRecord>): string =>
         reasonOf(() => verifyAt(chain, height, { ...record, ...change }));
       expect(refusal({ routerAnchor: { ...chain.anchor, routerInstanceId } })).toBe("anchor");
       expect(refusal({ routerAnchor: { ...chain.anchor, round: 1 } })).toBe("anchor");
-      expect(refusal({ routerAnchor: completed })).toBe("reanchor-unsupported");
-      expect(refusal({ durabilityAnchor: completed })).toBe("reanchor-unsupported");
     });
   }
 });
