@@ -1,5 +1,6 @@
 // When a round changes: the causes that this member finds or is told of, what the rounds of others ask of it, and time.
-// What a round is made of stands in Wishes, Statements, Leadership and Acceptance. Implements HIS-71, HIS-72 and HIS-85 on.
+// What a round is made of stands in Wishes, Statements, Leadership and Acceptance. Implements HIS-71, HIS-72, HIS-85, HIS-86,
+// HIS-89 and HIS-90.
 
 import { faultsOf } from "../history/Quorum.ts";
 import * as Limits from "../Limits.ts";
@@ -60,16 +61,25 @@ export const stallTick = (draft: Draft): void => {
     Object.entries(wishes).filter(([id, round]) => id !== inputs.self && round >= bound).length + 1;
   const cause = changing ? there >= quorum : heard.length + 1 >= quorum;
   draft.changeRounds({ heard: [], stall: { at: inputs.now + intervalMs, intervalMs } });
-  const idle = !isUnderWay(state) && !hasCandidate(state);
-  // Where all is quiet nobody is heard but the one that is left behind: it is helped without waiting for others.
-  if (cause || (idle && areLeft(state))) wishFor(draft, bound + 1);
-  else if (idle) lapse(draft);
-  else if (!isUnderWay(state)) sayHere(draft);
+  if (isUnderWay(state) || hasCandidate(state) || isOfAnotherRouter(draft)) {
+    if (cause) wishFor(draft, bound + 1);
+    else if (!isUnderWay(state)) sayHere(draft);
+    return;
+  }
+  // Where all is quiet nobody is heard but the one that is left behind: it is helped without waiting for others. One that is
+  // not joined for so long has gone, or never meant it; if it is there, it states its round again.
+  if (areLeft(state) && stall.intervalMs < Limits.roundMsMax) wishFor(draft, bound + 1);
+  else lapse(draft);
 };
 
-/** With nothing under way and nobody left behind, a wish has lost its cause. */
-const lapse = (draft: Draft): void =>
-  draft.changeRounds({ wish: 0, wishes: draft.state.rounds.stated, stall: null });
+/** With nothing under way and nobody left behind, a wish has lost its cause, and so have those of others. */
+const lapse = (draft: Draft): void => {
+  const { stated, bound } = draft.state.rounds;
+  const known = Object.fromEntries(
+    Object.entries(stated).map(([signer, round]) => [signer, Math.min(round, bound)]),
+  );
+  draft.changeRounds({ wish: 0, wishes: known, stated: known, stall: null });
+};
 
 /** What silence repeats of a round that is being changed. */
 export const repeatRound = (draft: Draft): void => {
