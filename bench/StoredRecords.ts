@@ -4,6 +4,7 @@
 import * as ConversationRows from "@social-harness/endpoint/conversations/ConversationRows";
 import * as Identity from "@social-harness/endpoint/state/Identity";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
+import * as AnchorRows from "@social-harness/endpoint/store/AnchorRows";
 import * as Database from "@social-harness/endpoint/store/Database";
 import * as RecordRows from "@social-harness/endpoint/store/RecordRows";
 import * as Settings from "@social-harness/endpoint/store/Settings";
@@ -39,6 +40,7 @@ const insert = (db: Database.Database, members: readonly [Member, Member], count
   };
   const anchorHash = Record.anchorHashOf(routerAnchor);
   const row = ConversationRows.create(db, conversation, members[0].card.agentId);
+  AnchorRows.insert(db, conversationId, anchorHash, routerAnchor);
   let head: { readonly height: number; readonly recordHash: ReturnType<typeof Record.recordHashOf> } | null =
     null;
   for (let height = 0; height < count; height++) {

@@ -6,10 +6,8 @@ import * as Address from "@social-harness/protocol/address/Address";
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import { hashOfText } from "@social-harness/protocol/encoding/Hash";
 import type { Reads } from "@social-harness/protocol/conversation/Event";
-import { initial, type State } from "@social-harness/protocol/conversation/State";
-import type { RouterAnchor } from "@social-harness/protocol/history/Evidence";
+import { areLeft, hasOpenWork, initial, type State } from "@social-harness/protocol/conversation/State";
 import * as Membership from "@social-harness/protocol/history/Membership";
-import * as Reanchor from "@social-harness/protocol/history/Reanchor";
 import type { PostIntent, RecordCore } from "@social-harness/protocol/history/Record";
 import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
 import {
@@ -22,6 +20,7 @@ import {
 } from "@social-harness/protocol/identity/Identifier";
 import * as Limits from "@social-harness/protocol/Limits";
 import * as Lane from "@social-harness/router/wire/Lane";
+import * as AnchorRows from "../store/AnchorRows.ts";
 import { type Database, type Row, StoreError } from "../store/Database.ts";
 import * as RecordRows from "../store/RecordRows.ts";
 
@@ -172,9 +171,9 @@ const hasOpenIntent = (db: Database, conversationId: ConversationId): boolean =>
 
 /** Whether time or a connection alone may have something to do for this state. */
 const hasWork = (state: State): boolean =>
-  state.proposal !== null ||
+  hasOpenWork(state) ||
+  areLeft(state) ||
   state.slot.lock !== null ||
-  state.slot.durabilityVote !== null ||
   state.behind !== null ||
   state.spread !== null ||
   state.yieldUntil !== null;
@@ -213,15 +212,18 @@ const intentOf = (row: Row): PostIntent => {
 };
 
 /**
- * Checks that the cores of a conversation's open records are exactly those that its state names, each with its hash, and
- * that its open intents are what was persisted. Throws `StoreError`.
+ * Checks that the cores of a conversation's open records are exactly those that its state names, each with its hash, that
+ * its open intents are what was persisted, and that the anchors which its state stands on are there. Throws `StoreError`.
  */
 export const checkOpenWork = (db: Database, conversationId: ConversationId, state: State): void => {
   const rows = db.all("SELECT * FROM candidate WHERE conversation_id = ?", conversationId);
   const held = new Set(rows.map((row) => (coreOf(row), row["record_hash"])));
   const isWhole =
     held.size === state.open.length && state.open.every(({ recordHash }) => held.has(recordHash));
-  if (!isWhole) throw damaged({ conversation_id: conversationId });
+  const anchors = AnchorRows.hashesOf(db, conversationId);
+  const named = [state.anchor?.anchorHash, ...state.open.map(({ carry }) => carry?.anchorHash)];
+  const isAnchored = named.every((anchorHash) => anchorHash === undefined || anchors.has(anchorHash));
+  if (!isWhole || !isAnchored) throw damaged({ conversation_id: conversationId });
   for (const row of db.all(
     "SELECT * FROM intent WHERE conversation_id = ? AND outcome IS NULL",
     conversationId,
@@ -258,17 +260,7 @@ export const readsOf = (db: Database, conversationId: ConversationId): Reads => 
       postId,
     ) !== undefined,
   heightOf: (recordHash) => RecordRows.heightOf(db, conversationId, recordHash),
-  anchor: (anchorHash) => {
-    const row = db.get(
-      "SELECT anchor FROM anchor WHERE conversation_id = ? AND anchor_hash = ?",
-      conversationId,
-      anchorHash,
-    );
-    if (row === undefined) return null;
-    const anchor = JSON.parse(row["anchor"] as string) as RouterAnchor;
-    if (Reanchor.hashOf(anchor) !== anchorHash) throw damaged({ conversation_id: conversationId });
-    return anchor;
-  },
+  anchor: (anchorHash) => AnchorRows.find(db, conversationId, anchorHash),
   recordAt: (height) => RecordRows.at(db, conversationId, height),
   recordsAfter: (height, bytesMax) =>
     RecordRows.list(db, conversationId, {

@@ -18,6 +18,7 @@ import type {
 } from "@social-harness/protocol/identity/Identifier";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
 import type { Logger } from "@social-harness/router/Logger";
+import * as AnchorRows from "../store/AnchorRows.ts";
 import { type Database, isStoreFailure } from "../store/Database.ts";
 import * as RecordRows from "../store/RecordRows.ts";
 import type * as Turns from "../store/Turns.ts";
@@ -222,12 +223,7 @@ const apply = (db: Database, conversationId: ConversationId, self: AgentId, comm
       );
       return;
     case "keep-anchor":
-      db.run(
-        "INSERT INTO anchor (conversation_id, anchor_hash, anchor) VALUES (?, ?, ?)",
-        conversationId,
-        command.anchorHash,
-        CanonicalJson.encode(command.anchor as CanonicalJson.Json),
-      );
+      AnchorRows.insert(db, conversationId, command.anchorHash, command.anchor);
       return;
     case "own-vote":
       db.run(

@@ -63,11 +63,15 @@ CREATE TABLE candidate (
   PRIMARY KEY (conversation_id, record_hash)
 ) STRICT;
 
--- Anchors that were accepted here, whole: evidence and catch-up name them for ever.
+-- Anchors that were accepted here, whole, each with a SHA-256 over its row: evidence and catch-up name them for ever. Never
+-- deleted. With the term of the Router in which it was accepted: an accepted anchor of an earlier term than now is cause
+-- for a round.
 CREATE TABLE anchor (
   conversation_id TEXT NOT NULL REFERENCES conversation,
   anchor_hash TEXT NOT NULL,
   anchor TEXT NOT NULL,
+  digest BLOB NOT NULL,
+  term INTEGER NOT NULL,
   PRIMARY KEY (conversation_id, anchor_hash)
 ) STRICT, WITHOUT ROWID;
 
@@ -122,12 +126,36 @@ CREATE TABLE lane_head (
   PRIMARY KEY (lane, sequence)
 ) STRICT, WITHOUT ROWID;
 
+-- Logs of the Router that ended for this endpoint, by their terms, with what it remembered of them: another instance took
+-- their place, or they were rolled back. The current one is in the settings.
+CREATE TABLE router_term (
+  term INTEGER PRIMARY KEY,
+  router_instance_id TEXT NOT NULL,
+  ending TEXT NOT NULL CHECK (ending IN ('another-instance', 'rolled-back')),
+  ended_at INTEGER NOT NULL,
+  cursor INTEGER NOT NULL,
+  -- Where a rolled-back log ended when that was noticed.
+  tail INTEGER,
+  offered_sends INTEGER NOT NULL
+) STRICT;
+
+-- The signed lane heads of those terms: whoever signs another head for the same place of the same instance has equivocated.
+CREATE TABLE former_lane_head (
+  lane TEXT NOT NULL,
+  sequence INTEGER NOT NULL,
+  term INTEGER NOT NULL REFERENCES router_term,
+  lane_head TEXT NOT NULL,
+  signature TEXT NOT NULL,
+  PRIMARY KEY (lane, sequence, term)
+) STRICT, WITHOUT ROWID;
+
+-- Two signed heads of one instance for one place: the first proof of each.
 CREATE TABLE equivocation (
   lane TEXT NOT NULL,
   sequence INTEGER NOT NULL,
   router_instance_id TEXT NOT NULL,
   proof TEXT NOT NULL,
-  PRIMARY KEY (lane, sequence)
+  PRIMARY KEY (router_instance_id, lane, sequence)
 ) STRICT;
 
 -- Envelopes whose sender's card could not be looked up when they came.

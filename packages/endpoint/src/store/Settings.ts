@@ -4,16 +4,17 @@ import type { Database } from "./Database.ts";
 
 /** Every setting with a meaning, in one place. */
 export type SettingName =
-  /** The Router instance that this endpoint's conversations are ordered by. */
+  /** The Router instance that this endpoint is bound to, and the number of its term: see RouterTerms.ts. */
   | "router_instance_id"
-  /** The last mailbox cursor whose effects are in the store. */
+  | "router_term"
+  /** The last mailbox cursor of that term whose effects are in the store. */
   | "router_cursor"
   /** Envelopes ever put into the outbox. */
   | "enqueued_sends"
+  /** How many of them that Router was never offered, because earlier ones took them. */
+  | "enqueued_before"
   /** The last record sequence whose signatures a start-up or a stop has verified. */
-  | "verified_sequence"
-  /** Why this endpoint signs nothing: see Standing.ts. */
-  | "held";
+  | "verified_sequence";
 
 export const text = (db: Database, name: SettingName): string | null => {
   const row = db.get("SELECT CAST(value AS TEXT) AS value FROM setting WHERE name = ?", name);

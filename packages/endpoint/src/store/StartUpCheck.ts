@@ -1,6 +1,6 @@
 // What a store must show before an endpoint acts on it: every record still has the hash and the evidence digest it was
 // stored under, every chain is whole from GENESIS to its head, every state is what was written, and the signatures since
-// the last checkpoint verify. Refuses with a sentence; repairs and deletes nothing. Implements HIS-63 to HIS-65.
+// the last checkpoint verify. Refuses with a sentence; repairs and deletes nothing. Implements HIS-63 to HIS-65 and HIS-138.
 
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
@@ -8,7 +8,7 @@ import * as Reanchor from "@social-harness/protocol/history/Reanchor";
 import { RecordError } from "@social-harness/protocol/history/RecordError";
 import type { ChainHead, Trust } from "@social-harness/protocol/history/VerifyRecord";
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
-import type { ConversationId } from "@social-harness/protocol/identity/Identifier";
+import type { AnchorHash, ConversationId } from "@social-harness/protocol/identity/Identifier";
 import {
   allIds,
   checkOpenWork,
@@ -17,6 +17,7 @@ import {
   rowOf,
   stateOf,
 } from "../conversations/ConversationRows.ts";
+import * as AnchorRows from "./AnchorRows.ts";
 import { type Database, explained, type Row, StoreError } from "./Database.ts";
 import * as Cards from "../transport/Cards.ts";
 import * as RecordRows from "./RecordRows.ts";
@@ -101,6 +102,7 @@ const checkConversations = async (
   for (const conversationId of allIds(db)) {
     const state = stateOf(rowOf(db, conversationId) as Row);
     checkOpenWork(db, conversationId, state);
+    const anchors = AnchorRows.hashesOf(db, conversationId);
     const walk = start(conversationId);
     for (const row of db.iterate(
       `SELECT ${RecordRows.columns} FROM record WHERE conversation_id = ? ORDER BY height`,
@@ -108,6 +110,8 @@ const checkConversations = async (
     )) {
       const record = RecordRows.decode(row);
       follow(walk, record, Number(row["sequence"]));
+      if (!areKept(anchors, record))
+        throw corrupt(conversationId, "stands under an anchor that is not there");
       records++;
       if (walk.sequence > checkpoint) walk.unverified.push(record);
       if (walk.unverified.length >= batchMax) verified += await verify(db, trust, walk);
@@ -131,6 +135,13 @@ const start = (conversationId: ConversationId): Walk => ({
   unverified: [],
   head: null,
 });
+
+const areKept = (
+  anchors: ReadonlySet<AnchorHash>,
+  { recordCore, durabilityAnchor }: HistoryRecord,
+): boolean =>
+  anchors.has(recordCore.anchorHash) &&
+  (durabilityAnchor === null || anchors.has(Reanchor.hashOf(durabilityAnchor)));
 
 const follow = (walk: Walk, record: HistoryRecord, sequence: number): void => {
   const { action } = record.recordCore;

@@ -1,6 +1,6 @@
 // One delivery from the Router, taken in inside a turn: the lane's continuity, the sender's card and signature, the sealed
 // packets, and the conversations that they speak about. Whatever is not believed is dropped with a note; only the store
-// itself can make a delivery fail. Implements HIS-35, HIS-49 and HIS-50.
+// itself can make a delivery fail. Implements HIS-35, HIS-49, HIS-50 and HIS-136.
 
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
@@ -27,8 +27,10 @@ import * as ConversationRows from "../conversations/ConversationRows.ts";
 import type { Conversations, Turn } from "../conversations/Conversations.ts";
 import { isStoreFailure } from "../store/Database.ts";
 import * as Cards from "./Cards.ts";
+import * as Equivocations from "./Equivocations.ts";
 import * as LaneHeads from "./LaneHeads.ts";
 import type { OwnCopy } from "./OwnCopies.ts";
+import * as RouterTerms from "./RouterTerms.ts";
 
 export interface InboundOptions {
   readonly card: AgentCard.AgentCard;
@@ -44,7 +46,7 @@ export type Arrival =
   | { readonly kind: "taken" }
   /** Nobody here knows the sender's card: it must be looked up, the envelope is held. */
   | { readonly kind: "held"; readonly sender: AgentId }
-  /** The Router contradicts what it signed before. */
+  /** The Router contradicts what it said before: its log went back. */
   | { readonly kind: "contradiction" };
 
 export interface Inbound {
@@ -207,6 +209,30 @@ export const createInbound = (options: InboundOptions): Inbound => {
     }
   };
 
+  /** The Router was caught at a place: the others are shown, and the conversation of that lane has cause for a round. */
+  const caught = (turn: Turn, { routerInstanceId, lane, sequence }: LaneHeads.Seen): void => {
+    logger("error", "the Router signed two orders of one lane; the proof is kept", { lane, sequence });
+    const conversationId = ConversationRows.idOfLane(turn.db, lane);
+    if (conversationId === null) return;
+    const packet = Equivocations.packetOf(turn.db, conversationId, { routerInstanceId, lane, sequence });
+    turn.state = { ...turn.state, sends: [...turn.state.sends, { conversationId, to: "lane", packet }] };
+    conversations.feedEach(turn, [conversationId], { kind: "wish-round" });
+  };
+
+  /** A proof that a member shows is believed by the Router's own two signatures, whoever shows it; false when it is none. */
+  const takeProof = (turn: Turn, packet: Packet.EquivocationProof): boolean => {
+    const conversationId = ConversationRows.idOfLane(turn.db, packet.lane);
+    if (conversationId === null || conversationId !== packet.conversationId) return false;
+    const verdict = Equivocations.take(turn.db, trust.verifier, routerKey, packet);
+    if (verdict !== "new") return verdict === "known";
+    logger("error", "a member showed that the Router signed two orders of one lane; the proof is kept", {
+      lane: packet.lane,
+      sequence: packet.sequence,
+    });
+    conversations.feedEach(turn, [conversationId], { kind: "wish-round" });
+    return true;
+  };
+
   const takeOpened = (turn: Turn, opened: Opened, sender: AgentCard.AgentCard, isNew: boolean): void => {
     const { envelope, plaintext } = opened;
     if (Cards.digestOf(sender) !== envelope.senderCardDigest) {
@@ -219,15 +245,17 @@ export const createInbound = (options: InboundOptions): Inbound => {
       Cards.keep(turn.db, sender);
       releaseHeld(turn, sender.agentId);
     }
-    if (plaintext.seen !== null && LaneHeads.compare(turn.db, trust.verifier, routerKey, plaintext.seen)) {
-      logger("error", "the Router signed two orders of one lane; the proof is kept", {
-        lane: plaintext.seen.lane,
-      });
+    if (
+      plaintext.seen !== null &&
+      Equivocations.compare(turn.db, trust.verifier, routerKey, plaintext.seen)
+    ) {
+      caught(turn, plaintext.seen);
     }
     let questions = 0;
     let surplus = 0;
     let foreign = 0;
     for (const packet of opened.packets) {
+      if (packet.kind === "equivocation_proof" && takeProof(turn, packet)) continue;
       const isTooMuch =
         isQuestion(packet) &&
         (++questions > questionsPerEnvelopeMax || waitingIn(turn) >= waitingEnvelopesMax);
@@ -279,6 +307,7 @@ export const createInbound = (options: InboundOptions): Inbound => {
       const continuity = LaneHeads.take(turn.db, head, envelopeDigest);
       if (continuity === "contradicts") return { kind: "contradiction" };
       if (continuity === "repeated") return { kind: "taken" };
+      if (RouterTerms.contradictsFormer(turn.db, head)) caught(turn, head);
       const conversationId = ConversationRows.idOfLane(turn.db, lane);
       if (continuity === "after-gap" && conversationId !== null) {
         conversations.feedEach(turn, [conversationId], { kind: "gap" });
@@ -295,11 +324,11 @@ export const createInbound = (options: InboundOptions): Inbound => {
       takeOpened(turn, opened, sender, known === null);
       return { kind: "taken" };
     },
-    takeAgain: (turn, { lane, sequence, laneHead, signature }, routerInstanceId) => ({
-      kind: LaneHeads.repeats(turn.db, { routerInstanceId, lane, sequence, laneHead, signature })
-        ? "taken"
-        : "contradiction",
-    }),
+    takeAgain: (turn, { lane, sequence, laneHead, signature }, routerInstanceId) => {
+      const isKnown = sequence <= (LaneHeads.last(turn.db, lane)?.sequence ?? 0);
+      const head = { routerInstanceId, lane, sequence, laneHead, signature };
+      return { kind: isKnown && LaneHeads.repeats(turn.db, head) ? "taken" : "contradiction" };
+    },
     releaseHeld,
   };
 };

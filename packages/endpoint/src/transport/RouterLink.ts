@@ -1,18 +1,21 @@
 // The endpoint's side of its Router connection: every delivery becomes one piece of work in a turn, its cursor is
 // acknowledged after the commit, and voting waits until the mailbox is folded to the tail that the Router named.
-// A delivery that the store could not take comes again on the next connection. Implements HIS-36, HIS-48 and RUN-63.
+// A delivery that the store could not take comes again on the next connection. Another instance, or a log that went back,
+// begins a new term, and conversations under anchors of earlier ones go on in a new round.
+// Implements HIS-36, HIS-48, HIS-130, HIS-132, HIS-135 and RUN-63.
 
-import type { AgentId, RouterInstanceId } from "@social-harness/protocol/identity/Identifier";
+import type { AgentId, ConversationId, RouterInstanceId } from "@social-harness/protocol/identity/Identifier";
 import type { Logger } from "@social-harness/router/Logger";
 import type { Delivery, DisconnectReason, Gap, ReadyState } from "@social-harness/router/client/RouterClient";
-import { allIds } from "../conversations/ConversationRows.ts";
+import { allIds, type Conversation } from "../conversations/ConversationRows.ts";
 import type { Connection, Conversations, Turn, Work } from "../conversations/Conversations.ts";
 import type { Database } from "../store/Database.ts";
 import * as Settings from "../store/Settings.ts";
 import type { Pace, Turns } from "../store/Turns.ts";
 import type { Inbound } from "./Inbound.ts";
 import type { OwnCopy } from "./OwnCopies.ts";
-import { explain, type HeldReason, judge } from "./Standing.ts";
+import * as RouterTerms from "./RouterTerms.ts";
+import { explain, type HeldReason } from "./Standing.ts";
 
 export interface RouterLinkOptions {
   readonly db: Database;
@@ -41,18 +44,22 @@ export interface RouterLink {
   /** Why nothing is signed, or null. */
   readonly held: () => HeldReason | null;
   readonly connected: () => boolean;
-  /** Connected to a Router that agrees with the store: only then is anything put into the outbox or sent from it. */
+  /** Connected to a Router that the store is bound to: only then is anything put into the outbox or sent from it. */
   readonly mayEnqueue: () => boolean;
   readonly lastDisconnect: () => DisconnectReason | null;
 }
 
 /** Deliveries that may wait for their turns before the socket is made to wait. */
 const waitingMax = 256;
+/** Conversations that begin a new round in one turn: each signs and seals, and others wait for the turn. */
+const wishesPerTurn = 32;
 
 /** One connection's view of the mailbox. A failed delivery breaks it: nothing after it may be taken. */
 interface Session {
   readonly routerInstanceId: RouterInstanceId;
   readonly tail: number;
+  /** The store is bound to this connection's instance: before that nothing may leave. */
+  bound: boolean;
   folded: boolean;
   broken: boolean;
   waiting: number;
@@ -61,7 +68,7 @@ interface Session {
 export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
   const { db, turns, conversations, inbound, logger } = options;
   let session: Session | null = null;
-  let held = Settings.text(db, "held") as HeldReason | null;
+  let held: HeldReason | null = null;
   let lastDisconnect: DisconnectReason | null = null;
 
   const hold = (reason: HeldReason): void => {
@@ -75,6 +82,24 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
     if (current.folded || cursor < current.tail || held !== null) return;
     current.folded = true;
     conversations.feedEach(turn, conversations.active(turn), { kind: "folded" });
+    changeRounds(turn, current, null);
+  };
+
+  /** Has the conversations whose anchor is of an earlier term wish for a round, some in each turn. */
+  const changeRounds = (turn: Turn, current: Session, after: ConversationId | null): void => {
+    const ids = RouterTerms.idsUnderEarlier(turn.db, after, wishesPerTurn);
+    const settled = ids.filter((id) => !isChanging(turn, current, id));
+    if (settled.length > 0) conversations.feedEach(turn, settled, { kind: "wish-round" });
+    const last = ids.at(-1);
+    if (ids.length < wishesPerTurn || last === undefined) return;
+    void inOrder(current, (next) => changeRounds(next, current, last), "soon");
+  };
+
+  /** Whether a round is under way already, and can still be had: a statement that names another instance cannot serve. */
+  const isChanging = (turn: Turn, { routerInstanceId }: Session, conversationId: ConversationId): boolean => {
+    const { anchor, rounds } = (conversations.get(turn, conversationId) as Conversation).state;
+    const isStale = rounds.own !== null && rounds.own.statement.routerInstanceId !== routerInstanceId;
+    return !isStale && Math.max(rounds.bound, rounds.wish) > (anchor?.round ?? 0);
   };
 
   /**
@@ -113,14 +138,13 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
       if (held !== null) return;
       if (delivery.cursor > cursor + 1) throw new Error("the Router skipped a cursor without naming a gap");
       const isNew = delivery.cursor > cursor;
-      const arrival = isNew
-        ? inbound.take(turn, delivery, current.routerInstanceId, own)
-        : inbound.takeAgain(turn, delivery, current.routerInstanceId);
+      const takeIn = () => inbound.take(turn, delivery, current.routerInstanceId, own);
+      let arrival = isNew ? takeIn() : inbound.takeAgain(turn, delivery, current.routerInstanceId);
       if (arrival.kind === "contradiction") {
-        Settings.put(turn.db, "held", "router-rollback");
-        return hold("router-rollback");
-      }
-      if (!isNew) return;
+        rollBack(turn, current, delivery.cursor - 1, null);
+        arrival = takeIn();
+        if (arrival.kind === "contradiction") throw new Error("the Router signed a lane head of nothing");
+      } else if (!isNew) return;
       if (arrival.kind === "held") unknown = arrival.sender;
       Settings.put(turn.db, "router_cursor", delivery.cursor);
       foldIfAtTail(turn, current, delivery.cursor);
@@ -142,30 +166,49 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
     if (isTaken && held === null) options.acknowledge(toCursor);
   };
 
-  /** A rollback is written down, because later traffic hides it. */
-  const bind = (turn: Turn, { routerInstanceId }: ReadyState): void => {
-    if (held === "router-rollback") Settings.put(turn.db, "held", held);
-    if (held === null && Settings.text(turn.db, "router_instance_id") === null) {
-      Settings.put(turn.db, "router_instance_id", routerInstanceId);
+  /** The log went back: what it says from a cursor on is a new beginning, in which nothing is signed before its end. */
+  const rollBack = (turn: Turn, current: Session, cursor: number, tail: number | null): void => {
+    logger("error", "the Router took back an order that it had signed; conversations go on in new rounds", {
+      cursor: Settings.integer(turn.db, "router_cursor"),
+      from: cursor,
+    });
+    RouterTerms.rollBack(turn.db, cursor, tail, turn.now);
+    current.folded = false;
+  };
+
+  /** Binds the store to the connection's Router before anything leaves for it. */
+  const bind = (turn: Turn, current: Session, ready: ReadyState): void => {
+    const standing = RouterTerms.judge(turn.db, ready);
+    if (standing === "lost-memory") return hold(standing);
+    held = null;
+    if (standing === "another-instance") {
+      if (Settings.text(turn.db, "router_instance_id") !== null) {
+        logger("warn", "another Router instance; conversations go on in new rounds", {
+          instance: ready.routerInstanceId,
+        });
+      }
+      RouterTerms.bind(turn.db, ready.routerInstanceId, turn.now);
     }
+    if (RouterTerms.judge(turn.db, ready) === "rolled-back") {
+      rollBack(turn, current, ready.acknowledgedCursor, ready.tailCursor);
+    }
+    current.bound = true;
   };
 
   return {
     onReady: (ready) => {
-      const standing = judge(db, ready);
       const current: Session = {
         routerInstanceId: ready.routerInstanceId,
         tail: ready.tailCursor,
+        bound: false,
         folded: false,
         broken: false,
         waiting: 0,
       };
       session = current;
       lastDisconnect = null;
-      if (standing === null) held = null;
-      else hold(standing);
       void inOrder(current, (turn) => {
-        bind(turn, ready);
+        bind(turn, current, ready);
         foldIfAtTail(turn, current, Settings.integer(turn.db, "router_cursor"));
       });
     },
@@ -187,7 +230,7 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
     }),
     held: () => held,
     connected: () => session !== null,
-    mayEnqueue: () => session !== null && held === null,
+    mayEnqueue: () => session !== null && session.bound && held === null,
     lastDisconnect: () => lastDisconnect,
   };
 };

@@ -3,6 +3,8 @@ import { expect } from "vitest";
 import * as Base64Url from "@social-harness/protocol/encoding/Base64Url";
 import { hashOfText } from "@social-harness/protocol/encoding/Hash";
 import { verifies } from "@social-harness/testkit/Verifies";
+import type { AnchorHash, ConversationId } from "@social-harness/protocol/identity/Identifier";
+import * as AnchorRows from "../../src/store/AnchorRows.ts";
 import * as Database from "../../src/store/Database.ts";
 import * as RecordRows from "../../src/store/RecordRows.ts";
 import * as Settings from "../../src/store/Settings.ts";
@@ -127,6 +129,56 @@ verifies("HIS-65", "a changed byte in the core of an open proposal is seen at st
     });
     expect((await refusalOf(path, store.trust))?.reason).toBe("corrupt");
   }
+});
+
+verifies(
+  "HIS-138",
+  "a changed byte in any accepted anchor, or one that was taken away, is seen at start-up",
+  async () => {
+    // Which term an anchor was accepted in is no part of it.
+    const columns = columnsOf("anchor").filter((column) => column !== "term");
+    let anchors: ReadonlyArray<Row> = [];
+    alter(store.copy(), (sqlite) => {
+      anchors = sqlite.prepare("SELECT * FROM anchor").all() as ReadonlyArray<Row>;
+    });
+    expect(anchors.filter(({ anchor }) => String(anchor).includes("completed_reanchor"))).toHaveLength(2);
+    const where = "conversation_id = ? AND anchor_hash = ?";
+    for (const row of anchors) {
+      const key = [row["conversation_id"] as string, row["anchor_hash"] as string];
+      for (const column of columns) {
+        const path = altered(store, (sqlite) => {
+          const value = changed(row[column] as Row[string]);
+          sqlite.prepare(`UPDATE anchor SET "${column}" = ? WHERE ${where}`).run(value, ...key);
+        });
+        expect([column, (await refusalOf(path, store.trust))?.reason]).toEqual([column, "corrupt"]);
+      }
+      const path = altered(store, (sqlite) =>
+        sqlite.prepare(`DELETE FROM anchor WHERE ${where}`).run(...key),
+      );
+      expect((await refusalOf(path, store.trust))?.reason).toBe("corrupt");
+    }
+  },
+);
+
+verifies("HIS-138", "no single byte of a stored anchor can change, its statements included", () => {
+  const path = store.copy();
+  const db = Database.open(path);
+  const row = db.get("SELECT * FROM anchor WHERE anchor LIKE '%completed_reanchor%'") as Row;
+  const [conversationId, anchorHash] = [row["conversation_id"], row["anchor_hash"]] as [
+    ConversationId,
+    AnchorHash,
+  ];
+  expect(AnchorRows.find(db, conversationId, anchorHash)).toMatchObject({ kind: "completed_reanchor" });
+  const bytes = Buffer.from(row["anchor"] as string, "utf8");
+  for (let i = 0; i < bytes.byteLength; i++) {
+    const other = Buffer.from(bytes);
+    other[i] = (other[i] as number) ^ (1 << (i % 7));
+    db.transaction(() => {
+      db.run("UPDATE anchor SET anchor = ? WHERE anchor_hash = ?", other.toString("utf8"), anchorHash);
+      expect(() => AnchorRows.find(db, conversationId, anchorHash), `byte ${i}`).toThrow(Database.StoreError);
+    });
+  }
+  db.close();
 });
 
 verifies(

@@ -3,6 +3,7 @@ import { initial } from "@social-harness/protocol/conversation/State";
 import * as Chains from "@social-harness/testkit/Chains";
 import { verifies } from "@social-harness/testkit/Verifies";
 import * as ConversationRows from "../../src/conversations/ConversationRows.ts";
+import * as AnchorRows from "../../src/store/AnchorRows.ts";
 import type * as Database from "../../src/store/Database.ts";
 import * as RecordRows from "../../src/store/RecordRows.ts";
 import * as Settings from "../../src/store/Settings.ts";
@@ -32,6 +33,7 @@ const fill = (db: Database.Database): void => {
     if (self === undefined || last === undefined) throw new Error("an empty chain");
     db.transaction(() => {
       const conversation = ConversationRows.create(db, members, self);
+      AnchorRows.insert(db, members.conversationId, last.recordCore.anchorHash, last.routerAnchor);
       for (const record of records) RecordRows.insert(db, record);
       const { recordHash, recordCore } = last;
       const head = { height: recordsEach - 1, recordHash, anchorHash: recordCore.anchorHash };

@@ -1,6 +1,6 @@
-// One store with real history, made once for all the tests of a file: two conversations of certified records and one more
-// with a proposal that is still open. Every test takes a copy, lets somebody change it, and looks what the program makes
-// of it.
+// One store with real history, made once for all the tests of a file: two conversations of certified records, the last of
+// them in a second round, and one more with a proposal that is still open. Every test takes a copy, lets somebody change it,
+// and looks what the program makes of it.
 
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -107,6 +107,11 @@ const write = async (folder: string): Promise<Omit<WrittenStore, "copy"> & { rea
   const agent = (name: string) => openAgent({ network, folder, name, sendWaitMs: 10_000 });
   const [ann, bob, cyd] = await Promise.all([agent("ann"), agent("bob"), agent("cyd")]);
   for (const text of ["one", "two", "three"]) {
+    if (text === "three") {
+      await network.router.stop();
+      network.router.replaceLog(null);
+      await network.router.start();
+    }
     await ann.send(direct, `direct ${text}`);
     await bob.send("agent:ann", `reply ${text}`);
     await cyd.send(group, `group ${text}`);

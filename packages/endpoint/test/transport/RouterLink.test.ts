@@ -9,6 +9,7 @@ import * as Settings from "../../src/store/Settings.ts";
 import * as Turns from "../../src/store/Turns.ts";
 import type { Arrival } from "../../src/transport/Inbound.ts";
 import { createRouterLink, type RouterLink } from "../../src/transport/RouterLink.ts";
+import * as RouterTerms from "../../src/transport/RouterTerms.ts";
 import { temporaryStore } from "../store/TemporaryStore.ts";
 
 const instance = RouterInstanceId.fromBytes(Buffer.alloc(16, 1));
@@ -82,6 +83,15 @@ const bench = (prepare: (db: Database) => void = () => undefined): Bench => {
   };
   return made;
 };
+
+/** A store that is bound to the instance and has taken its mailbox in up to a cursor. */
+const boundAt =
+  (cursor: number) =>
+  (db: Database): void => {
+    Settings.put(db, "router_instance_id", instance);
+    Settings.put(db, "router_term", 1);
+    Settings.put(db, "router_cursor", cursor);
+  };
 
 const settled = (made: Bench, cursor: number): Promise<void> =>
   until("the turns have run", () => made.cursor() === cursor, 2_000);
@@ -171,7 +181,7 @@ verifies(
   "HIS-41",
   "deliveries of a connection that is over have no effect, and repeated cursors are acknowledged",
   async () => {
-    const made = bench((db) => Settings.put(db, "router_cursor", 5));
+    const made = bench(boundAt(5));
     made.link.onReady(ready(6, { acknowledgedCursor: 3 }));
     made.link.onDeliver(delivery(4));
     made.link.onDisconnected("connection-lost");
@@ -193,50 +203,116 @@ verifies("HIS-51", "a cursor that was passed over without a gap is no delivery",
 });
 
 const standings: ReadonlyArray<readonly [string, ReadyState, (db: Database) => void]> = [
-  ["lost-memory", ready(0, { acceptedSends: 1 }), () => undefined],
-  ["lost-memory", ready(4, { acknowledgedCursor: 3 }), (db) => Settings.put(db, "router_cursor", 2)],
-  ["router-rollback", ready(1), (db) => Settings.put(db, "router_cursor", 2)],
+  ["a send that it does not know", ready(0, { acceptedSends: 1 }), () => undefined],
+  ["an acknowledgment that it does not know", ready(4, { acknowledgedCursor: 3 }), boundAt(2)],
   [
-    "another-router",
-    ready(9),
-    (db) => Settings.put(db, "router_instance_id", RouterInstanceId.fromBytes(Buffer.alloc(16, 9))),
+    "a past with an instance that is new to it",
+    ready(4, { acknowledgedCursor: 3 }),
+    (db) => {
+      boundAt(9)(db);
+      Settings.put(db, "router_instance_id", RouterInstanceId.fromBytes(Buffer.alloc(16, 9)));
+    },
   ],
 ];
-for (const [reason, state, prepare] of standings) {
+for (const [what, state, prepare] of standings) {
   verifies(
     "HIS-51",
-    `${reason}: ${JSON.stringify(state)} takes nothing, acknowledges nothing, puts nothing out`,
+    `an agent of whom the Router remembers ${what} takes nothing, acknowledges nothing, puts nothing out`,
     async () => {
       const made = bench(prepare);
       const before = made.cursor();
       made.link.onReady(state);
       made.link.onDeliver(delivery(before + 1));
       await made.link.onGap({ fromCursor: before + 2, toCursor: before + 4 });
-      expect(made.link.held()).toBe(reason);
+      expect(made.link.held()).toBe("lost-memory");
       expect(made.link.connected()).toBe(true);
       expect(made.link.mayEnqueue()).toBe(false);
       expect(made.link.connection().folded).toBe(false);
       expect(made.cursor()).toBe(before);
       expect(made.events).toEqual(["nothing is signed any more"]);
-      expect(Settings.text(made.db, "held")).toBe(reason === "router-rollback" ? reason : null);
     },
   );
 }
 
 verifies(
-  "HIS-51",
-  "a contradiction stops the mailbox where it was, and the next connection too",
+  "HIS-130",
+  "another instance gets a term of its own, and nothing leaves before the store is bound to it",
   async () => {
-    const made = bench();
-    made.link.onReady(ready(3));
-    made.take = (cursor) => ({ kind: cursor === 2 ? "contradiction" : "taken" });
-    for (const cursor of [1, 2, 3]) made.link.onDeliver(delivery(cursor));
-    await until("it is held", () => made.link.held() === "router-rollback");
-    await nothingMore();
-    expect(made.cursor()).toBe(1);
-    expect(made.events.filter((event) => event.startsWith("take"))).toEqual(["take 1", "take 2"]);
-    made.link.onDisconnected("connection-lost");
-    made.link.onReady(ready(9, { acknowledgedCursor: 1 }));
-    expect(made.link.held()).toBe("router-rollback");
+    const made = bench((db) => {
+      boundAt(9)(db);
+      Settings.put(db, "router_instance_id", RouterInstanceId.fromBytes(Buffer.alloc(16, 9)));
+    });
+    made.link.onReady(ready(2));
+    expect(made.link.mayEnqueue()).toBe(false);
+    for (const cursor of [1, 2]) made.link.onDeliver(delivery(cursor));
+    await settled(made, 2);
+    expect(made.link.mayEnqueue()).toBe(true);
+    expect(made.link.connection()).toEqual({ routerInstanceId: instance, folded: true });
+    expect(RouterTerms.formerTerms(made.db)).toMatchObject([
+      { term: 1, ending: "another-instance", cursor: 9 },
+    ]);
   },
 );
+
+verifies(
+  "HIS-130",
+  "a binding that could not be stored lets nothing leave, and is made by the next connection",
+  async () => {
+    const made = bench();
+    made.beforeCommit = () => {
+      throw new Error("the disk is full");
+    };
+    made.link.onReady(ready(0));
+    await until("it is refused", () => made.events.includes("refuse"));
+    made.link.onDisconnected("delivery-failed");
+    expect(made.link.mayEnqueue()).toBe(false);
+    made.beforeCommit = () => undefined;
+    made.link.onReady(ready(0));
+    await until("it is bound", () => Settings.text(made.db, "router_instance_id") === instance);
+    expect(made.link.mayEnqueue()).toBe(true);
+  },
+);
+
+verifies(
+  "HIS-132",
+  "a mailbox that ends before the cursor is taken from what the Router saw acknowledged",
+  async () => {
+    const made = bench(boundAt(9));
+    made.link.onReady(ready(5, { acknowledgedCursor: 3 }));
+    for (const cursor of [4, 5]) made.link.onDeliver(delivery(cursor));
+    await settled(made, 5);
+    await nothingMore();
+    expect(made.link.connection().folded).toBe(true);
+    expect(made.events.filter((event) => event.startsWith("take"))).toEqual(["take 4", "take 5"]);
+    expect(RouterTerms.formerTerms(made.db)).toMatchObject([{ ending: "rolled-back", cursor: 9, tail: 5 }]);
+  },
+);
+
+verifies("HIS-132", "a contradiction begins a new term in which that delivery is taken anew", async () => {
+  const made = bench(boundAt(0));
+  made.link.onReady(ready(3));
+  made.take = (cursor) => ({
+    kind: cursor === 2 && RouterTerms.formerTerms(made.db).length === 0 ? "contradiction" : "taken",
+  });
+  for (const cursor of [1, 2, 3]) made.link.onDeliver(delivery(cursor));
+  await settled(made, 3);
+  await nothingMore();
+  expect(made.link.held()).toBeNull();
+  expect(made.events.filter((event) => event.startsWith("take"))).toEqual([
+    "take 1",
+    "take 2",
+    "take 2",
+    "take 3",
+  ]);
+  expect(made.link.connection().folded).toBe(true);
+});
+
+verifies("HIS-132", "a lane head of nothing is no delivery", async () => {
+  const made = bench(boundAt(0));
+  made.link.onReady(ready(2));
+  made.take = () => ({ kind: "contradiction" });
+  made.link.onDeliver(delivery(1));
+  await until("it is refused", () => made.events.includes("refuse"));
+  expect(made.cursor()).toBe(0);
+  expect(RouterTerms.formerTerms(made.db)).toEqual([]);
+});

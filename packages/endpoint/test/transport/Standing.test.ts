@@ -14,8 +14,6 @@ import { register } from "../../src/operations/Registration.ts";
 import * as Identity from "../../src/state/Identity.ts";
 import * as StateFolder from "../../src/state/StateFolder.ts";
 import * as Database from "../../src/store/Database.ts";
-import { cursorOf, forgedHead, ownLaneOf } from "./ForgingRouter.ts";
-import { openStranger, packed } from "./Stranger.ts";
 
 const heldAs = ({ agent }: NetworkAgent): string | null => agent.link.held();
 
@@ -94,130 +92,6 @@ verifies(
     const old = await network.open("dan");
     await until("it is held", () => heldAs(old) === "lost-memory");
     await expectSilent(old, to, 1);
-  },
-);
-
-verifies(
-  "HIS-51",
-  "another Router instance is signed nothing for, and the old one is taken up again",
-  async () => {
-    const network = await testNetwork();
-    const [ann, bob] = await network.openAll(["ann", "bob"]);
-    await ann.send("agent:bob", "one");
-    await bob.untilItems(1);
-    await network.router.stop();
-    network.router.saveLog("first");
-    network.router.replaceLog(null);
-    await network.router.start();
-    await until("both see it", () => [ann, bob].every((agent) => heldAs(agent) === "another-router"));
-    await expectSilent(ann, "agent:bob", 1);
-    await ann.close();
-    const again = await network.open("ann");
-    await until("it sees it again", () => heldAs(again) === "another-router");
-    await expectSilent(again, "agent:bob", 1);
-    await network.router.stop();
-    network.router.replaceLog("first");
-    await network.router.start();
-    await bob.untilItems(3);
-    expect(bob.texts()).toEqual(["one", "into the void", "into the void"]);
-    expect(heldAs(again)).toBeNull();
-    expect((await network.judge(["ann", "bob"])).problems).toEqual([]);
-  },
-);
-
-verifies(
-  "HIS-51",
-  "a Router whose log was put back is told by its tail, and is remembered when later traffic hides it",
-  async () => {
-    const network = await testNetwork();
-    const [ann, bob] = await network.openAll(["ann", "bob"]);
-    await ann.send("agent:bob", "one");
-    await bob.untilItems(1);
-    await network.router.stop();
-    network.router.saveLog("early");
-    await network.router.start();
-    expect((await ann.send("agent:bob", "two")).status).toBe("certified");
-    await bob.untilItems(2);
-    const mal = await openStranger(network, "mal");
-    for (let i = 0; i < 3; i++) await mal.whisper(bob.card, packed([i]));
-    await until("bob took them", () => cursorOf(bob) >= 5);
-    await network.router.stop();
-    network.router.replaceLog("early");
-    await network.router.start();
-    await until("bob sees it", () => heldAs(bob) === "router-rollback");
-    await expectSilent(bob, "agent:ann", 2);
-    for (let i = 0; i < 20; i++) await mal.whisper(bob.card, packed([i]));
-    await bob.close();
-    const again = await network.open("bob");
-    expect(heldAs(again)).toBe("router-rollback");
-    await until("it is connected", () => again.agent.link.connected());
-    await expectSilent(again, "agent:ann", 2);
-    expect(heldAs(again)).toBe("router-rollback");
-  },
-);
-
-verifies(
-  ["HIS-51", "HIS-54"],
-  "a log that was put back while an agent was away is told by a lane that contradicts itself, and the two heads are kept",
-  async () => {
-    const network = await testNetwork();
-    const [ann, bob] = await network.openAll(["ann", "bob"]);
-    await ann.send("agent:bob", "one");
-    await bob.untilItems(1);
-    const mal = await openStranger(network, "mal");
-    await mal.whisper(bob.card, packed(["before"]));
-    await until("bob took it", () => cursorOf(bob) >= 3);
-    await network.router.stop();
-    network.router.saveLog("early");
-    await network.router.start();
-    const tail = cursorOf(bob) + 3;
-    for (let i = 0; i < 3; i++) await mal.whisper(bob.card, packed([`first ${i}`]));
-    await until("bob took them", () => cursorOf(bob) >= tail);
-    await bob.close();
-    await network.router.stop();
-    network.router.replaceLog("early");
-    await network.router.start();
-    for (let i = 0; i < 5; i++) await mal.whisper(bob.card, packed([`second ${i}`]));
-    const back = await network.open("bob");
-    await until("bob sees it", () => heldAs(back) === "router-rollback");
-    expect(back.db.get("SELECT count(*) AS n FROM equivocation")).toEqual({ n: 1 });
-    await expectSilent(back, "agent:ann", 1);
-    await back.close();
-    const again = await network.open("bob");
-    expect(heldAs(again)).toBe("router-rollback");
-  },
-);
-
-verifies(
-  "HIS-54",
-  "two heads that the Router signed for one place are kept as a proof, whoever shows the other one",
-  async () => {
-    const network = await testNetwork();
-    const [ann, bob] = await network.openAll(["ann", "bob"]);
-    await ann.send("agent:bob", "one");
-    await bob.untilItems(1);
-    const mal = await openStranger(network, "mal");
-    await mal.whisper(bob.card, packed([0]));
-    await until("bob took it", () => cursorOf(bob) >= 3);
-    const other = forgedHead(network, bob, ownLaneOf(bob.card), 1);
-    const unsigned = {
-      ...other,
-      sequence: 1,
-      signature: forgedHead(network, bob, ownLaneOf(bob.card), 2).signature,
-    };
-    await mal.whisper(bob.card, packed([0], unsigned));
-    await until("bob took the false one", () => cursorOf(bob) >= 4);
-    expect(bob.db.get("SELECT count(*) AS n FROM equivocation")).toEqual({ n: 0 });
-    await mal.whisper(bob.card, packed([0], other));
-    await mal.whisper(bob.card, packed([0], other));
-    await until("bob took the proof", () => cursorOf(bob) >= 6);
-    const proofs = bob.db.all("SELECT proof FROM equivocation");
-    expect(proofs).toHaveLength(1);
-    const [own, shown] = JSON.parse(String(proofs[0]?.["proof"])) as [typeof other, typeof other];
-    expect(shown).toEqual(other);
-    expect({ ...own, laneHead: "", signature: "" }).toEqual({ ...other, laneHead: "", signature: "" });
-    expect(own.laneHead).not.toBe(other.laneHead);
-    expect((await ann.send("agent:bob", "goes on")).status).toBe("certified");
   },
 );
 

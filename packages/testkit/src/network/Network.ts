@@ -37,6 +37,8 @@ export interface Network extends Reached {
   readonly routerSigner: Signer;
   readonly registry: Service;
   readonly router: Service;
+  /** A Router of the same key at another address, over a log of its own, which is new until one is put in its place. */
+  readonly anotherRouter: () => Promise<Service & { readonly url: string }>;
   readonly close: () => Promise<void>;
 }
 
@@ -113,16 +115,23 @@ export const startNetwork = async ({ folder, routerLimits }: NetworkOptions): Pr
       listen: { host: "127.0.0.1", port },
     }),
   );
-  const router = await makeService<Router>(join(folder, "router.sqlite"), (log, port) =>
-    startRouter({
-      ...common,
-      log,
-      signer: routerSigner,
-      registryKey: registrySigner.publicKey,
-      listen: { host: "127.0.0.1", port },
-      ...(routerLimits === undefined ? {} : { limits: routerLimits }),
-    }),
-  );
+  const routers: Array<Service> = [];
+  const makeRouter = async (): Promise<Service & { readonly url: string }> => {
+    const path = join(folder, routers.length === 0 ? "router.sqlite" : `router-${routers.length}.sqlite`);
+    const made = await makeService<Router>(path, (log, port) =>
+      startRouter({
+        ...common,
+        log,
+        signer: routerSigner,
+        registryKey: registrySigner.publicKey,
+        listen: { host: "127.0.0.1", port },
+        ...(routerLimits === undefined ? {} : { limits: routerLimits }),
+      }),
+    );
+    routers.push(made);
+    return made;
+  };
+  const router = await makeRouter();
   return {
     folder,
     registryUrl: registry.url,
@@ -133,8 +142,9 @@ export const startNetwork = async ({ folder, routerLimits }: NetworkOptions): Pr
     routerSigner,
     registry,
     router,
+    anotherRouter: makeRouter,
     close: async () => {
-      await router.stop();
+      for (const each of routers) await each.stop();
       await registry.stop();
     },
   };
