@@ -2,7 +2,6 @@
 // can bring about.
 
 import { createHash } from "node:crypto";
-import type { AgentCard } from "@social-harness/protocol/identity/AgentCard";
 import type { Opaque32 } from "@social-harness/protocol/identity/Identifier";
 import type { RouterInstanceId } from "@social-harness/protocol/identity/Identifier";
 import type { Delivery } from "@social-harness/router/client/RouterClient";
@@ -46,6 +45,3 @@ export const deliveryOf = (network: Network, agent: NetworkAgent, text: string):
   });
   return { cursor: cursorOf(agent) + 1, lane, sequence, laneHead, signature, envelope, envelopeDigest };
 };
-
-/** The lane of everything that is sent to one agent alone. */
-export const ownLaneOf = ({ agentId }: AgentCard): Opaque32 => Lane.laneOf([agentId]);

@@ -214,9 +214,7 @@ verifies(
     await ann.send(to, "one");
     await bob.untilItems(1);
     await cyd.untilItems(1);
-    const lane = String(bob.db.get("SELECT lane FROM conversation")?.["lane"]) as ReturnType<
-      typeof ownLaneOf
-    >;
+    const lane = String(bob.db.get("SELECT lane FROM conversation")?.["lane"]) as Opaque32;
     const other = forgedHead(network, bob, lane, 1);
     const mal = await openStranger(network, "mal");
     const unsigned = { ...other, signature: forgedHead(network, bob, lane, 2).signature };
