@@ -13,6 +13,7 @@ import { createContinuations } from "./operations/Continuations.ts";
 import { withReasons, withReasonsSync } from "./operations/Failing.ts";
 import * as Health from "./operations/Health.ts";
 import { readConversation, searchConversations, type Snapshot } from "./operations/History.ts";
+import * as Owner from "./operations/Owner.ts";
 import { OperationError } from "./operations/OperationError.ts";
 import type { Operations, RegisterInput, RegisterResult } from "./operations/Operations.ts";
 import { boundCard, register } from "./operations/Registration.ts";
@@ -198,6 +199,10 @@ const startLocked = async (
   const mcp = await startMcpServer({
     operations,
     health,
+    owner: {
+      evidence: () => Owner.evidence(db),
+      wishRound: async (input) => Owner.wishRound(active(), input),
+    },
     listen: { host: "127.0.0.1", port: configuration.port },
     ownerToken: () => OwnerToken.read(stateFolder),
     logger,

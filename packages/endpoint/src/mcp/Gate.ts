@@ -1,6 +1,6 @@
 // Who may speak at the loopback endpoint, decided from a request's head before a byte of its body is read: this
-// endpoint's own Host and Origin, a known path with its one method, and no wrong token; for how the endpoint stands, the
-// owner's token. Implements MGT-01, MGT-02, MGT-07 and MGT-14.
+// endpoint's own Host and Origin, a known path with its one method, and no wrong token; for whatever is not MCP, the owner's
+// token. Implements MGT-01, MGT-02, MGT-07, MGT-14, MGT-16 and MGT-17.
 
 import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -8,6 +8,17 @@ import type { IncomingMessage } from "node:http";
 export const path = "/mcp";
 /** Says how the endpoint stands, to its owner alone. */
 export const readyPath = "/readyz";
+/** Shows what the Router was caught at, to the owner alone. */
+export const evidencePath = "/evidence";
+/** Wishes a conversation into a new round, for the owner alone. */
+export const roundsPath = "/rounds";
+
+const methods: ReadonlyMap<string, "GET" | "POST"> = new Map([
+  [path, "POST"],
+  [readyPath, "GET"],
+  [evidencePath, "GET"],
+  [roundsPath, "POST"],
+]);
 
 export interface Refusal {
   readonly status: 401 | 403 | 404 | 405;
@@ -55,7 +66,7 @@ const isToken = (authorization: string, ownerToken: () => string | null): boolea
 };
 
 /**
- * Null lets the request through. The owner's token is good, and opens `readyPath` beside the rest; any other credential
+ * Null lets the request through. The owner's token is good, and opens the owner's paths beside the rest; any other credential
  * is wrong, while none at all is this mode's ordinary caller. `ownerToken` is asked only when there is one to compare; null when
  * it cannot be read, and then none matches.
  */
@@ -68,15 +79,15 @@ export const check = (
   if (!target.startsWith("/") || !isOwnHost(request, port) || !isOwnOrigin(request, port)) {
     return refusal(403, "Host and Origin must be this loopback endpoint's own.");
   }
-  if (target !== path && target !== readyPath) return refusal(404, `The endpoint is at ${path}.`);
+  const method = methods.get(target);
+  if (method === undefined) return refusal(404, `The endpoint is at ${path}.`);
   const authorization = only(request, "authorization");
   if (authorization === undefined || (authorization !== null && !isToken(authorization, ownerToken))) {
     return refusal(401, "The token is not this endpoint's.", { "www-authenticate": "Bearer" });
   }
-  if (target === readyPath && authorization === null) {
+  if (target !== path && authorization === null) {
     return refusal(401, "The owner's token is needed.", { "www-authenticate": "Bearer" });
   }
-  const method = target === path ? "POST" : "GET";
   if (request.method !== method) return refusal(405, `Only ${method} is served.`, { allow: method });
   return null;
 };

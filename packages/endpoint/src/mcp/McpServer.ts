@@ -7,6 +7,7 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { Logger } from "@social-harness/router/Logger";
 import { type Health, isReady } from "../operations/Health.ts";
+import type { Owner } from "../operations/Owner.ts";
 import type { Operations } from "../operations/Operations.ts";
 import { causeOf } from "../state/Log.ts";
 import * as Call from "./Call.ts";
@@ -14,6 +15,7 @@ import * as Envelope from "./Envelope.ts";
 import * as Exchange from "./Exchange.ts";
 import * as Gate from "./Gate.ts";
 import { codes } from "./McpError.ts";
+import * as OwnerPaths from "./OwnerPaths.ts";
 import * as PendingStream from "./PendingStream.ts";
 import * as ProtocolServer from "./ProtocolServer.ts";
 import * as RequestBody from "./RequestBody.ts";
@@ -22,6 +24,8 @@ export interface McpServerOptions {
   readonly operations: Operations;
   /** Served to the owner alone; throws when the store cannot be read. */
   readonly health: () => Health;
+  /** The same. */
+  readonly owner: Owner;
   /** Loopback only; port 0 takes any free one. */
   readonly listen: { readonly host: "127.0.0.1"; readonly port: number };
   /** The owner's token as it is now; may throw when it cannot be read, and then no token is good. */
@@ -167,6 +171,7 @@ export const startMcpServer = async (options: McpServerOptions): Promise<McpServ
     }
     if (closing) return refuse(outgoing, 503, Envelope.stopping);
     if (incoming.url === Gate.readyPath) return answerHealth(outgoing, options);
+    if (incoming.url !== Gate.path) return OwnerPaths.answer(incoming, outgoing, options);
     const body = await RequestBody.read(incoming);
     if (!body.ok) return refuse(outgoing, body.status, { code: body.code, message: body.message });
     return protocol.serve(incoming, outgoing, body.value);

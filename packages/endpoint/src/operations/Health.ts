@@ -4,7 +4,9 @@
 import type { ActiveAgent } from "../conversations/ActiveAgent.ts";
 import * as Inbox from "../ingress/Inbox.ts";
 import type { Database } from "../store/Database.ts";
+import * as Equivocations from "../transport/Equivocations.ts";
 import type { RouterTrouble } from "../transport/RouterStanding.ts";
+import * as RouterTerms from "../transport/RouterTerms.ts";
 import { explain, type HeldReason } from "../transport/Standing.ts";
 
 export interface Health {
@@ -16,6 +18,14 @@ export interface Health {
   readonly routerTrouble: RouterTrouble | null;
   /** Places in a lane for which the Router signed two orders; the proofs are kept. */
   readonly routerEquivocations: number;
+  /** How the log ended that the Router had before its present one, or null; `routerChanged.at` in UTC. */
+  readonly routerChanged: {
+    readonly reason: RouterTerms.Ending;
+    readonly at: string;
+    readonly explanation: string;
+  } | null;
+  /** Conversations whose members have yet to go on in a new round since then. */
+  readonly conversationsChanging: number;
   /** Why nothing is signed, or null. */
   readonly held: { readonly reason: HeldReason; readonly explanation: string } | null;
   /** Unacknowledged items of the inbox. */
@@ -32,6 +42,15 @@ const addressesMax = 100;
 
 const countOf = (db: Database, sql: string): number => Number(db.get(sql)?.["n"]);
 
+const changeOf = (former: RouterTerms.FormerTerm | null): Health["routerChanged"] =>
+  former === null
+    ? null
+    : {
+        reason: former.ending,
+        at: new Date(former.endedAt).toISOString(),
+        explanation: RouterTerms.explain(former.ending),
+      };
+
 /** `agent` is null before registration. Throws when the store cannot be read. */
 export const read = (db: Database, agent: ActiveAgent | null): Health => {
   const held = agent?.link.held() ?? null;
@@ -46,7 +65,9 @@ export const read = (db: Database, agent: ActiveAgent | null): Health => {
     routerConnected: agent?.link.connected() ?? false,
     routerSince: router === null ? null : new Date(router.since).toISOString(),
     routerTrouble: router?.trouble ?? null,
-    routerEquivocations: countOf(db, "SELECT count(*) AS n FROM equivocation"),
+    routerEquivocations: Equivocations.count(db),
+    routerChanged: changeOf(RouterTerms.lastFormer(db)),
+    conversationsChanging: RouterTerms.countUnderEarlier(db),
     held: held === null ? null : { reason: held, explanation: explain(held) },
     pendingItems: Inbox.unreadCount(db),
     pendingPosts: countOf(db, "SELECT count(*) AS n FROM intent WHERE outcome IS NULL"),

@@ -73,10 +73,10 @@ export const take = (
   return keep(db, own, other) ? "new" : "known";
 };
 
-/** Every kept proof. */
-export const all = (db: Database): ReadonlyArray<Proof> =>
+/** The kept proofs, at most so many. */
+export const all = (db: Database, countMax = Number.MAX_SAFE_INTEGER): ReadonlyArray<Proof> =>
   db
-    .all("SELECT proof FROM equivocation ORDER BY router_instance_id, lane, sequence")
+    .all("SELECT proof FROM equivocation ORDER BY router_instance_id, lane, sequence LIMIT ?", countMax)
     .map((row) => proofOf(row["proof"]));
 
 export const count = (db: Database): number =>

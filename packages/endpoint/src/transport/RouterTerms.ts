@@ -12,6 +12,23 @@ import type { Seen } from "./LaneHeads.ts";
 
 export type Ending = "another-instance" | "rolled-back";
 
+/** What an ending means and what is to be done, for people; one sentence or two, without the last full stop. */
+export const explain = (ending: Ending): string => {
+  switch (ending) {
+    case "another-instance":
+      return (
+        "the Router's log began anew, or another Router took its place. Nothing is to be done: conversations go on in a " +
+        "new round as soon as enough of their members are there"
+      );
+    case "rolled-back":
+      return (
+        "the Router took back an order that it had signed, as one does whose log was restored from an old copy. " +
+        "Conversations go on in a new round; tell the network's operator, or move to another Router of the network with " +
+        "`social-harness move`"
+      );
+  }
+};
+
 /** A log that ended for this endpoint. */
 export interface FormerTerm {
   readonly term: number;
@@ -170,6 +187,9 @@ export const formerTerms = (db: Database): ReadonlyArray<FormerTerm> =>
     cursor: Number(row["cursor"]),
     tail: row["tail"] === null ? null : Number(row["tail"]),
   }));
+
+/** How the last log ended, or null where none has. */
+export const lastFormer = (db: Database): FormerTerm | null => formerTerms(db).at(-1) ?? null;
 
 const underEarlier = `
   FROM conversation JOIN anchor ON anchor.conversation_id = conversation.conversation_id

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { afterEach, expect } from "vitest";
 import * as RawHttp from "./RawHttp.ts";
-import { healthy, startEndpoint, type TestEndpoint, textItem } from "./TestEndpoint.ts";
+import { healthy, noOwner, startEndpoint, type TestEndpoint, textItem } from "./TestEndpoint.ts";
 
 const endpoints: Array<TestEndpoint> = [];
 afterEach(async () => {
@@ -235,6 +235,7 @@ verifies("MGT-12", "a port that is taken is an error that names it, and leaves n
   const second = startMcpServer({
     operations: endpoint.operations,
     health: () => healthy,
+    owner: noOwner,
     listen: { host: "127.0.0.1", port: endpoint.port },
     ownerToken: () => "",
     logger: () => {},
@@ -250,6 +251,7 @@ verifies("MGT-12", "a port that is taken is an error that names it, and leaves n
     const again = await startMcpServer({
       operations: endpoint.operations,
       health: () => healthy,
+      owner: noOwner,
       listen: { host: "127.0.0.1", port },
       ownerToken: () => "",
       logger: () => {},

@@ -24,6 +24,14 @@ verifies(
     const standings: ReadonlyArray<readonly [Health, number]> = [
       [healthy, 200],
       [{ ...healthy, pendingPosts: 3, pendingAddresses: ["agent:bob"] }, 200],
+      [
+        {
+          ...healthy,
+          routerChanged: { reason: "rolled-back", at: "2026-07-28T00:00:00.000Z", explanation: "went back" },
+          conversationsChanging: 2,
+        },
+        200,
+      ],
       [{ ...healthy, registered: false, routerConnected: false, routerSince: null }, 503],
       [{ ...healthy, routerConnected: false, routerTrouble }, 503],
       [{ ...healthy, held }, 503],

@@ -10,6 +10,7 @@ import * as Inbox from "../../src/ingress/Inbox.ts";
 import { type McpServer, type McpServerOptions, startMcpServer } from "../../src/mcp/McpServer.ts";
 import type { Health } from "../../src/operations/Health.ts";
 import { OperationError } from "../../src/operations/OperationError.ts";
+import type { Owner } from "../../src/operations/Owner.ts";
 import type { Operations, SendInput } from "../../src/operations/Operations.ts";
 import { cardOf, makeStore } from "../ingress/CertifiedPosts.ts";
 
@@ -22,11 +23,19 @@ export const healthy: Health = {
   routerSince: "2026-07-28T00:00:00.000Z",
   routerTrouble: null,
   routerEquivocations: 0,
+  routerChanged: null,
+  conversationsChanging: 0,
   held: null,
   pendingItems: 0,
   pendingPosts: 0,
   pendingAddresses: [],
   outboxEnvelopes: 0,
+};
+
+/** An owner's side that has nothing to show and knows no conversation. */
+export const noOwner: Owner = {
+  evidence: () => ({ equivocations: [], formerRouters: [] }),
+  wishRound: async () => ({ kind: "unknown-conversation" }),
 };
 
 export const textItem = (text: string): Item => ({
@@ -81,6 +90,7 @@ export interface TestEndpointOptions {
   readonly overrides?: Partial<Operations>;
   readonly ownerToken?: McpServerOptions["ownerToken"];
   readonly health?: McpServerOptions["health"];
+  readonly owner?: Owner;
 }
 
 export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<TestEndpoint> => {
@@ -137,6 +147,7 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
   const server = await startMcpServer({
     operations,
     health: options.health ?? (() => healthy),
+    owner: options.owner ?? noOwner,
     listen: { host: "127.0.0.1", port: options.port ?? 0 },
     ownerToken: options.ownerToken ?? (() => ownerToken),
     logger: (level, event, fields = {}) => void log.push({ level, event, fields }),

@@ -66,7 +66,9 @@ verifies(
     const records = [first, second, third].flatMap((page) => page.records);
     expect(records.map(({ recordCore }) => recordCore.action.height)).toEqual(records.map((_, i) => i));
     const trust = { verifier: Ed25519.verifier, registryKey: network.registryKey };
-    await expect(verifyRecords(trust, null, records, VerifiedChain.ancestryOf([]))).resolves.toMatchObject({ height: 109 });
+    await expect(verifyRecords(trust, null, records, VerifiedChain.ancestryOf([]))).resolves.toMatchObject({
+      height: 109,
+    });
     expect(await ann.history("agent:bob", records[109]?.recordHash)).toHaveLength(1);
     expect(await ann.history("agent:bob", records[59]?.recordHash)).toHaveLength(51);
     const whole = await ann.history("agent:bob");

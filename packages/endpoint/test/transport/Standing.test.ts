@@ -11,6 +11,7 @@ import { until } from "@social-harness/testkit/network/Until";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { type Endpoint, startEndpoint } from "../../src/Endpoint.ts";
 import { register } from "../../src/operations/Registration.ts";
+import * as Health from "../../src/operations/Health.ts";
 import * as Identity from "../../src/state/Identity.ts";
 import * as StateFolder from "../../src/state/StateFolder.ts";
 import * as Database from "../../src/store/Database.ts";
@@ -145,6 +146,8 @@ verifies("HIS-51", "an endpoint says why it signs nothing", async () => {
     routerSince: expect.stringMatching(/Z$/),
     routerTrouble: null,
     routerEquivocations: 0,
+    routerChanged: null,
+    conversationsChanging: 0,
     held: null,
     pendingItems: 0,
     pendingPosts: 0,
@@ -168,3 +171,35 @@ verifies("HIS-51", "an endpoint says why it signs nothing", async () => {
     held: { reason: "lost-memory", explanation: expect.stringContaining("put the newest copy back") },
   });
 });
+
+verifies(
+  ["HIS-132", "MGT-14"],
+  "an endpoint says that its Router went back, and is ready all the same",
+  async () => {
+    const network = await testNetwork();
+    const bob = await network.open("bob");
+    const endpoint = await startOn(network, "whole");
+    await until("it is connected", () => endpoint.health().routerConnected);
+    await bob.send("agent:whole", "one");
+    await until("it came", () => endpoint.health().pendingItems === 1);
+    await network.router.stop();
+    network.router.saveLog("early");
+    await network.router.start();
+    await bob.send("agent:whole", "two");
+    await until("it came", () => endpoint.health().pendingItems === 2);
+    await bob.close();
+    await network.router.stop();
+    network.router.replaceLog("early");
+    await network.router.start();
+    await until("it is seen", () => endpoint.health().routerChanged !== null);
+    expect(endpoint.health()).toMatchObject({
+      held: null,
+      routerConnected: true,
+      conversationsChanging: 1,
+      routerChanged: { reason: "rolled-back", explanation: expect.stringContaining("`social-harness move`") },
+    });
+    expect(Health.isReady(endpoint.health())).toBe(true);
+    await network.open("bob");
+    await until("they are in a new round", () => endpoint.health().conversationsChanging === 0);
+  },
+);

@@ -1,0 +1,110 @@
+// What the owner alone may ask of an endpoint beside how it stands: what its Router was caught at, and a new round for a
+// conversation. Served on the loopback port under the owner's token; no tool reaches it. Implements HIS-137 and MGT-17.
+
+import type * as Address from "@social-harness/protocol/address/Address";
+import type { ConversationId } from "@social-harness/protocol/identity/Identifier";
+import type { ActiveAgent } from "../conversations/ActiveAgent.ts";
+import * as ConversationRows from "../conversations/ConversationRows.ts";
+import type { Database } from "../store/Database.ts";
+import * as Equivocations from "../transport/Equivocations.ts";
+import * as RouterTerms from "../transport/RouterTerms.ts";
+
+/** Two orders that the Router signed for one place, whole: whoever has its key can check them. */
+export interface ShownEquivocation {
+  readonly routerInstanceId: string;
+  readonly lane: string;
+  readonly sequence: number;
+  /** The conversation of that lane, where it is one. */
+  readonly address: Address.MessageAddress | null;
+  readonly heads: ReadonlyArray<{ readonly laneHead: string; readonly signature: string }>;
+}
+
+/** A log of the Router that ended for this endpoint. */
+export interface ShownTerm extends Pick<RouterTerms.FormerTerm, "routerInstanceId" | "cursor" | "tail"> {
+  readonly reason: RouterTerms.Ending;
+  readonly endedAt: string;
+  readonly explanation: string;
+}
+
+export interface Evidence {
+  /** At most `shownMax`; the count in the standing is complete. */
+  readonly equivocations: ReadonlyArray<ShownEquivocation>;
+  /** The oldest first. */
+  readonly formerRouters: ReadonlyArray<ShownTerm>;
+}
+
+export type RoundInput =
+  { readonly address: Address.MessageAddress } | { readonly conversationId: ConversationId };
+
+export type RoundResult =
+  | {
+      readonly kind: "wished";
+      readonly conversationId: ConversationId;
+      readonly address: Address.MessageAddress;
+      /** The round that this member now wishes for, or is bound to. */
+      readonly round: number;
+      /** False when the wish is kept until there is a connection. */
+      readonly said: boolean;
+    }
+  | { readonly kind: "unknown-conversation" }
+  /** Nothing at all is signed here: see the standing. */
+  | { readonly kind: "held" };
+
+export interface Owner {
+  readonly evidence: () => Evidence;
+  readonly wishRound: (input: RoundInput) => Promise<RoundResult>;
+}
+
+/** As many as a person looks through, and an answer of a bounded size. */
+const shownMax = 256;
+
+const shown = (term: RouterTerms.FormerTerm): ShownTerm => ({
+  routerInstanceId: term.routerInstanceId,
+  reason: term.ending,
+  endedAt: new Date(term.endedAt).toISOString(),
+  cursor: term.cursor,
+  tail: term.tail,
+  explanation: RouterTerms.explain(term.ending),
+});
+
+const addressOf = (db: Database, lane: string): Address.MessageAddress | null => {
+  const row = db.get("SELECT address FROM conversation WHERE lane = ?", lane);
+  return row === undefined ? null : (row["address"] as Address.MessageAddress);
+};
+
+export const evidence = (db: Database): Evidence => ({
+  equivocations: Equivocations.all(db, shownMax).map(([own, other]) => ({
+    routerInstanceId: own.routerInstanceId,
+    lane: own.lane,
+    sequence: own.sequence,
+    address: addressOf(db, own.lane),
+    heads: [own, other].map(({ laneHead, signature }) => ({ laneHead, signature })),
+  })),
+  formerRouters: RouterTerms.formerTerms(db).map(shown),
+});
+
+const idOf = (db: Database, input: RoundInput): ConversationId | null => {
+  if ("address" in input) return ConversationRows.idOfAddress(db, input.address);
+  return ConversationRows.rowOf(db, input.conversationId) === undefined ? null : input.conversationId;
+};
+
+export const wishRound = (
+  { turns, conversations, link }: ActiveAgent,
+  input: RoundInput,
+): Promise<RoundResult> =>
+  turns.run((turn): RoundResult => {
+    const conversationId = idOf(turn.db, input);
+    if (conversationId === null) return { kind: "unknown-conversation" };
+    if (link.held() !== null) return { kind: "held" };
+    conversations.feed(turn, conversationId, { kind: "wish-round" });
+    const conversation = conversations.get(turn, conversationId);
+    if (conversation === null) throw new Error("a conversation that was fed is gone");
+    const { rounds } = conversation.state;
+    return {
+      kind: "wished",
+      conversationId,
+      address: conversation.address,
+      round: Math.max(rounds.wish, rounds.bound),
+      said: link.connection().folded,
+    };
+  });

@@ -1,0 +1,111 @@
+import { ConversationId } from "@social-harness/protocol/identity/Identifier";
+import { verifies } from "@social-harness/testkit/Verifies";
+import { afterAll, beforeAll, expect } from "vitest";
+import type { Evidence, Owner, RoundInput, RoundResult } from "../../src/operations/Owner.ts";
+import * as RawHttp from "./RawHttp.ts";
+import { failing, noOwner, ownerToken, startEndpoint, type TestEndpoint } from "./TestEndpoint.ts";
+
+const conversationId = ConversationId.fromBytes(Buffer.alloc(32, 1));
+const wished: RoundResult = {
+  kind: "wished",
+  conversationId,
+  address: "agent:bob" as never,
+  round: 3,
+  said: true,
+};
+
+let owner: Owner = noOwner;
+let endpoint: TestEndpoint;
+beforeAll(async () => {
+  endpoint = await startEndpoint({
+    owner: { evidence: () => owner.evidence(), wishRound: (input) => owner.wishRound(input) },
+  });
+});
+afterAll(() => endpoint.close());
+
+const asOwner = { authorization: `Bearer ${ownerToken}` };
+const get = (headers: RawHttp.Post["headers"] = asOwner, method = "GET") =>
+  RawHttp.send(endpoint.port, { method, path: "/evidence", headers });
+const post = (body: string, headers: RawHttp.Post["headers"] = asOwner, method = "POST") =>
+  RawHttp.send(endpoint.port, { method, path: "/rounds", headers, body });
+
+verifies("MGT-16", "the owner reads the proofs and the logs that ended, and nobody else does", async () => {
+  const evidence: Evidence = {
+    equivocations: [
+      {
+        routerInstanceId: "rti_x",
+        lane: "lane",
+        sequence: 4,
+        address: null,
+        heads: [
+          { laneHead: "one", signature: "a" },
+          { laneHead: "two", signature: "b" },
+        ],
+      },
+    ],
+    formerRouters: [],
+  };
+  owner = { ...noOwner, evidence: () => evidence };
+  const answer = await get();
+  expect([answer.status, answer.body, answer.headers["cache-control"]]).toEqual([200, evidence, "no-store"]);
+  for (const headers of [{}, { authorization: "Bearer wrong" }])
+    expect((await get(headers)).status).toBe(401);
+  const other = await get(asOwner, "POST");
+  expect([other.status, other.headers.allow]).toEqual([405, "GET"]);
+  owner = { ...noOwner, evidence: failing("persistence-failed") };
+  const broken = await get();
+  expect([broken.status, broken.body]).toEqual([503, { kind: "failed" }]);
+});
+
+verifies(
+  ["HIS-137", "MGT-17"],
+  "the owner wishes a round by address or by id, and is told what came of it",
+  async () => {
+    const asked: Array<RoundInput> = [];
+    const results: ReadonlyArray<readonly [RoundResult, number]> = [
+      [wished, 200],
+      [{ kind: "unknown-conversation" }, 404],
+      [{ kind: "held" }, 409],
+    ];
+    for (const [result, status] of results) {
+      owner = {
+        ...noOwner,
+        wishRound: async (input) => {
+          asked.push(input);
+          return result;
+        },
+      };
+      const answer = await post(JSON.stringify({ address: "agent:bob" }));
+      expect([answer.status, answer.body]).toEqual([status, result]);
+    }
+    await post(JSON.stringify({ conversationId }));
+    expect(asked).toEqual([...results.map(() => ({ address: "agent:bob" })), { conversationId }]);
+    owner = { ...noOwner, wishRound: failing("not-registered") };
+    const early = await post(JSON.stringify({ conversationId }));
+    expect([early.status, early.body]).toEqual([409, { kind: "not-registered" }]);
+  },
+);
+
+verifies("MGT-17", "anything else is no wish, and nobody but the owner has one", async () => {
+  let wishes = 0;
+  owner = {
+    ...noOwner,
+    wishRound: async () => {
+      wishes += 1;
+      return wished;
+    },
+  };
+  const both = JSON.stringify({ address: "agent:bob", conversationId });
+  for (const body of ["", "{", "{}", "[]", "null", '{"address":"bob"}', '{"conversationId":"cnv_"}', both]) {
+    const answer = await post(body);
+    expect([body, answer.status, answer.body]).toEqual([body, 400, { kind: "malformed" }]);
+  }
+  const good = JSON.stringify({ conversationId });
+  for (const headers of [{}, { authorization: "Bearer wrong" }, { authorization: `Basic ${ownerToken}` }]) {
+    expect((await post(good, headers)).status).toBe(401);
+  }
+  expect((await post(good, { ...asOwner, origin: "http://evil.com" })).status).toBe(403);
+  const other = await RawHttp.send(endpoint.port, { method: "GET", path: "/rounds", headers: asOwner });
+  expect([other.status, other.headers.allow]).toEqual([405, "POST"]);
+  expect(wishes).toBe(0);
+});
