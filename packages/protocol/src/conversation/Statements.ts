@@ -4,6 +4,7 @@
 import * as Reanchor from "../history/Reanchor.ts";
 import * as Statement from "../history/Statement.ts";
 import { askForStated } from "./Lacking.ts";
+import { showAgain } from "./Leadership.ts";
 import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
 import type { StatementPacket } from "./Packet.ts";
@@ -60,30 +61,30 @@ export const takeStatement = (
   draft: Draft,
   { from, laneSequence, packet }: ReceivedOf<"statement_packet">,
 ): void => {
-  const { state, inputs } = draft;
+  const { inputs } = draft;
+  const { rounds } = draft.state;
   const { statement, signature } = packet;
+  const { round, prepared } = statement;
   const card = inputs.members.cardOf(from);
-  if (from === inputs.self || statement.round < state.rounds.bound) return;
-  const leads = Reanchor.leaderOf(inputs.members, statement.round) === inputs.self;
-  if (isKnown(draft, packet, leads)) return;
+  if (from === inputs.self) return;
+  if (laneSequence === null || statement.signerAgentId !== from) {
+    return draft.note("a statement is not its sender's, or came outside the lane");
+  }
+  const leads = Reanchor.leaderOf(inputs.members, round) === inputs.self;
+  if (round < rounds.bound || isKnown(draft, packet, leads)) return showAgain(draft, round);
   const believed =
-    laneSequence !== null &&
-    statement.signerAgentId === from &&
     statement.membershipHash === inputs.members.membershipHash &&
     card !== undefined &&
     Statement.verify(inputs.trust.verifier, card.signingKey, statement, signature);
-  if (!believed) return draft.note("a statement is not its sender's, or came outside the lane");
+  if (!believed) return draft.note("a statement does not verify");
   if (!isProven(draft, packet)) return draft.note("a statement without its proof is passed over");
-  const { rounds } = state;
   draft.changeRounds({
-    wishes: raise(rounds.wishes, from, statement.round),
-    stated: raise(rounds.stated, from, statement.round),
+    wishes: raise(rounds.wishes, from, round),
+    stated: raise(rounds.stated, from, round),
   });
-  if (statement.prepared !== null) {
-    const { recordHash, round } = statement.prepared;
-    draft.changeRounds({
-      proven: { ...rounds.proven, [recordHash]: Math.max(rounds.proven[recordHash] ?? -1, round) },
-    });
+  if (prepared !== null) {
+    const proven = Math.max(rounds.proven[prepared.recordHash] ?? -1, prepared.round);
+    draft.changeRounds({ proven: { ...rounds.proven, [prepared.recordHash]: proven } });
   }
   if (!leads) return;
   const kept = rounds.statements.filter(
