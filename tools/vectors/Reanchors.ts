@@ -92,10 +92,24 @@ export const accepted = (cast: Conversations.Cast): ReadonlyArray<Accepted> => [
     ]),
   },
   {
+    name: "the later of two preparations, stated first",
+    reanchor: decided(cast, [
+      { head: head(4), prepared: prepared(5, 6, low) },
+      { head: head(4), prepared: prepared(5, 7, high) },
+    ]),
+  },
+  {
     name: "of two preparations in one round the one of the lower hash",
     reanchor: decided(cast, [
       { head: head(4), prepared: prepared(5, 7, high) },
       { head: head(4), prepared: prepared(5, 7, low) },
+    ]),
+  },
+  {
+    name: "of two preparations in one round the one of the lower hash, stated last",
+    reanchor: decided(cast, [
+      { head: head(4), prepared: prepared(5, 7, low) },
+      { head: head(4), prepared: prepared(5, 7, high) },
     ]),
   },
   {
@@ -204,7 +218,13 @@ const badBodies = (cast: Conversations.Cast): ReadonlyArray<Refused> => {
     claims: ReadonlyArray<Rounds.Claim>,
     change: Change = {},
   ): Refused => ({ clause, name, reason: "anchor", says, reanchor: decided(cast, claims, change) });
-  const elsewhere = "a re-anchor belongs to another membership";
+  const foreign = "a re-anchor belongs to another membership";
+  const conversationId = ConversationId.fromBytes(seeded("another conversation"));
+  const membershipHash = MembershipHash.fromBytes(seeded("another membership"));
+  const elsewhere = [
+    { name: "a body and statements of another conversation", place: { conversationId } },
+    { name: "a body and statements of another membership", place: { membershipHash } },
+  ];
   const mixed: ReadonlyArray<Rounds.Claim> = [
     { head: head(4, high), prepared: prepared(5, 7, middle) },
     { head: head(3, low), prepared: prepared(5, 6, low) },
@@ -217,12 +237,23 @@ const badBodies = (cast: Conversations.Cast): ReadonlyArray<Refused> => {
     refused("HIS-110", "a body of another Router instance than its statements", misfit, [bearing], {
       routerInstanceId: Rounds.instanceOf(round + 1),
     }),
-    refused("HIS-110", "a body of another conversation", elsewhere, [bearing], {
-      conversationId: ConversationId.fromBytes(seeded("another conversation")),
-    }),
-    refused("HIS-110", "a body of another membership", elsewhere, [bearing], {
-      membershipHash: MembershipHash.fromBytes(seeded("another membership")),
-    }),
+    refused("HIS-110", "a body of another conversation", foreign, [bearing], { conversationId }),
+    refused("HIS-110", "a body of another membership", foreign, [bearing], { membershipHash }),
+    ...elsewhere.map(({ name, place }) => ({
+      clause: "HIS-110" as const,
+      name,
+      reason: "anchor" as const,
+      says: foreign,
+      reanchor: Rounds.completed(
+        cast,
+        round,
+        cast.people.map((one) =>
+          Rounds.signedStatement(one, { ...Rounds.statementOf(cast, one, round, Rounds.nothing), ...place }),
+        ),
+        null,
+        place,
+      ),
+    })),
     {
       clause: "HIS-110",
       name: "a re-anchor of round 0",
@@ -269,15 +300,17 @@ const badBodies = (cast: Conversations.Cast): ReadonlyArray<Refused> => {
       ],
       { carriedRecordHash: high },
     ),
-    refused(
-      "HIS-111",
-      "two highest heads that differ",
-      "the statements contradict each other",
-      [
-        { head: head(4, low), prepared: null },
-        { head: head(4, high), prepared: null },
-      ],
-      { baseRecordHash: low },
+    ...[low, high].map((baseRecordHash, i) =>
+      refused(
+        "HIS-111",
+        `two highest heads that differ, the ${["lower", "higher"][i] ?? ""} as base`,
+        "the statements contradict each other",
+        [
+          { head: head(4, low), prepared: null },
+          { head: head(4, high), prepared: null },
+        ],
+        { baseRecordHash },
+      ),
     ),
   ];
 };

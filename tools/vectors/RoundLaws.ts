@@ -9,7 +9,7 @@ import type {
 import * as Reanchor from "@social-harness/protocol/history/Reanchor";
 import type { RecordReason } from "@social-harness/protocol/history/RecordError";
 import * as VerifyRecord from "@social-harness/protocol/history/VerifyRecord";
-import { AnchorHash, RecordHash } from "@social-harness/protocol/identity/Identifier";
+import { AnchorHash, ConversationId, RecordHash } from "@social-harness/protocol/identity/Identifier";
 import * as Conversations from "./Conversations.ts";
 import { seeded } from "./Family.ts";
 import { type Changed, changing, openedCarried, openedLater } from "./RoundChains.ts";
@@ -257,6 +257,12 @@ const openings = (cast: Conversations.Cast): ReadonlyArray<Unlawful> => {
   const carried = openedCarried(cast);
   const genesis = carried.records[0] as HistoryRecord;
   const round1 = later.anchors[1] as CompletedReanchor;
+  const round2 = Rounds.begun(cast, 2, null);
+  const foreign = {
+    ...cast.anchor,
+    conversationId: ConversationId.fromBytes(seeded("another conversation")),
+  };
+  const inconsistent = "the record's hashes do not recompute";
   const claimed = (claim: Partial<Rounds.Claim>, change: Parameters<typeof Rounds.completed>[4] = {}) =>
     Rounds.completed(cast, 1, Rounds.statementsOf(cast, 1, [{ ...Rounds.nothing, ...claim }]), null, change);
   const opened = (anchor: CompletedReanchor): HistoryRecord => Rounds.recordUnder(cast, anchor, null);
@@ -278,6 +284,22 @@ const openings = (cast: Conversations.Cast): ReadonlyArray<Unlawful> => {
         name: "a GENESIS whose later round is not enclosed",
         says: "the enclosed anchor is not the one that the record names",
         record: { ...opened(round1), routerAnchor: cast.anchor },
+      },
+      {
+        name: "a GENESIS that names another round than its action",
+        reason: "inconsistent",
+        says: inconsistent,
+        record: Rounds.certified(
+          cast,
+          { ...genesis.recordCore, anchorHash: Reanchor.hashOf(round2) },
+          round2,
+        ),
+      },
+      {
+        name: "a GENESIS under the genesis anchor of another conversation",
+        reason: "inconsistent",
+        says: inconsistent,
+        record: Rounds.recordUnder(cast, foreign, null),
       },
       {
         name: "a GENESIS under a re-anchor of round 0",
