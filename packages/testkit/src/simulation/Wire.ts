@@ -17,6 +17,8 @@ import type { Envelope } from "./Router.ts";
 type PacketList = ReadonlyArray<Packets.Packet>;
 
 export interface Wire {
+  /** Whether packets go through the closed decoders on their way. */
+  readonly seals: boolean;
   /** Seals to `recipients`, spoiling the entries of those who must not open it. Null where nothing is sealed. */
   readonly seal: (
     from: AgentId,
@@ -29,6 +31,7 @@ export interface Wire {
 }
 
 export const plainWire: Wire = {
+  seals: false,
   seal: () => null,
   open: ({ packets, closedTo }, to) => (closedTo.has(to) ? null : packets),
 };
@@ -73,6 +76,7 @@ export const sealedWire = (secrets: ReadonlyMap<AgentId, SealingSecret>, seed: n
     return { agentId, sealingKey: secret.publicKey };
   };
   return {
+    seals: true,
     seal: (from, recipients, packets, closedTo) => {
       const plaintext = CanonicalJson.encodeBytes({ packets, seen: null } as CanonicalJson.Json);
       const sealed = sealers.get(from)?.seal(recipients.map(recipientOf), plaintext) ?? null;

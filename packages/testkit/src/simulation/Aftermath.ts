@@ -1,0 +1,104 @@
+// After the storm: the Router is correct, links and disks hold, clocks agree. Then whatever honest members had persisted
+// must end, nobody is left behind, and the conversation comes to rest. The clauses are HIS-43, HIS-84 and I6.
+
+import { faultsOf } from "@social-harness/protocol/history/Quorum";
+import { calm } from "./Calm.ts";
+import type { Member, World } from "./FoldWorld.ts";
+import { mix } from "./Random.ts";
+import type { Environment } from "./Scenarios.ts";
+import type { Run } from "./Storm.ts";
+import { violate } from "./Violation.ts";
+
+/** Whether a quorum is left that can certify: GENESIS asks for everybody, so a liar may keep one from being. */
+const mustLive = ({ n, byzantine, opened }: Environment, honest: ReadonlyArray<Member>): boolean => {
+  const held = honest.filter((member) => member.held).length;
+  const faulty = n < 4 ? 0 : faultsOf(n);
+  return byzantine + held <= faulty && (opened || byzantine + held === 0);
+};
+
+/** Good weather for all but the last `absent` honest members, with the liars at work a while longer. */
+const heal = (run: Run): void => {
+  const { world, environment, honest, random, act, note } = run;
+  note("the storm is over");
+  world.dies = () => false;
+  world.refuses = () => false;
+  world.routerUp = true;
+  world.forkRouter(null);
+  const isDoubted = environment.router === "equivocates" || environment.router === "rolls-back";
+  if (isDoubted && random.chance(0.5)) world.replaceRouter();
+  for (const member of honest) {
+    member.clockOffsetMs = 0;
+    member.isolated = false;
+    const isAbsent = member.index >= honest.length - environment.absent;
+    if (isAbsent || random.chance(0.3)) world.crash(member.index);
+    if (isAbsent) continue;
+    world.disconnect(member.index);
+    world.restart(member.index);
+    world.connect(member.index);
+  }
+  if (environment.byzantine === 0) return;
+  for (let i = 0; i < (environment.nuisance ? 300 : 20); i++) {
+    if (environment.mischief > 0) act();
+    calm(world, { horizonMs: 2_000, random });
+  }
+};
+
+/** That the persisted intents of these members have ended. */
+const askEnded = (present: ReadonlyArray<Member>): void => {
+  for (const { index, disk } of present) {
+    const waiting = disk.intents.filter(({ outcome }) => outcome === null).length;
+    if (waiting > 0) violate("I6", `${waiting} intents of member ${index} are not certified`);
+  }
+};
+
+/** That these members hold the whole chain. */
+const askWhole = (present: ReadonlyArray<Member>, certified: number): void => {
+  const short = present.find(({ disk }) => disk.records.length !== certified);
+  if (short !== undefined)
+    violate("I6", `member ${short.index} holds ${short.disk.records.length} of ${certified} records`);
+};
+
+/** That what one of these members has staged, they have certified: the collector may be gone, the record goes on. */
+const askStaged = (present: ReadonlyArray<Member>): void => {
+  const waiting = present.find(({ disk }) => disk.state.slot.durabilityVote !== null);
+  if (waiting !== undefined) violate("I6", `member ${waiting.index} staged a record that stays uncertified`);
+};
+
+/** That nothing is left to do: no timer runs, and no record is open unless a liar proposed what nobody will vote for. */
+const askRest = ({ environment }: Run, honest: ReadonlyArray<Member>, rested: boolean): void => {
+  const busy = honest.find(({ disk }) => disk.state.open.length > 0);
+  const isDone = environment.byzantine === 0 || environment.nuisance;
+  if (isDone && busy !== undefined) violate("rest", `member ${busy.index} keeps open records`);
+  if (!rested) violate("rest", "the conversation never comes to rest");
+};
+
+const restartAll = (world: World, members: ReadonlyArray<Member>): void => {
+  for (const { index } of members) {
+    world.restart(index);
+    world.connect(index);
+  }
+};
+
+/** Calms the world and asks for what must have come of the run. `certified` counts the chain as it then is. */
+export const settleDown = (run: Run, certified: () => number): void => {
+  const { seed, world, environment, random } = run;
+  random.reseed(mix(seed, environment.steps + 1));
+  heal(run);
+  const honest = run.honest.filter(({ held }) => !held);
+  const isLive = mustLive(environment, run.honest);
+  const present = honest.filter(({ index }) => index < run.honest.length - environment.absent);
+  const passes = (minutes: number): boolean => calm(world, { horizonMs: minutes * 60_000, random });
+  passes(environment.nuisance ? 2 : 10);
+  if (isLive) {
+    if (environment.authors <= present.length) askEnded(present);
+    askStaged(present);
+  }
+  restartAll(world, honest);
+  // Who missed the last evidence learns of it from the next: a conversation that goes on leaves nobody behind.
+  if (isLive) world.submit(honest[0]?.index ?? 0, "afterwards");
+  const rested = passes(60);
+  if (!isLive) return;
+  askEnded(honest);
+  askWhole(honest, certified());
+  askRest(run, honest, rested);
+};

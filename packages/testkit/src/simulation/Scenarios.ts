@@ -1,0 +1,275 @@
+// What a run goes through, drawn from its seed: named scenarios, each with its share of all runs. A scenario sets what it is
+// about and leaves the rest to ordinary weather.
+
+import { faultsOf } from "@social-harness/protocol/history/Quorum";
+import type { Random } from "./Random.ts";
+
+export type RouterKind = "correct" | "slow" | "restarts" | "rolls-back" | "replaced" | "equivocates";
+
+/** Every number but the counts is the probability of one step of the storm. */
+export interface Environment {
+  readonly n: number;
+  /** Members at the end of the list that are Byzantine, at most f. */
+  readonly byzantine: number;
+  /** Byzantine members never propose: honest members must get on with their work all the same. */
+  readonly nuisance: boolean;
+  /** How much of the storm is theirs. */
+  readonly mischief: number;
+  /** A certified GENESIS stands on every disk from the start. */
+  readonly opened: boolean;
+  /** Members still away when the storm has passed; with the Byzantine ones at most f. */
+  readonly absent: number;
+  readonly authors: number;
+  readonly postsPerAuthor: number;
+  readonly steps: number;
+  readonly crash: number;
+  readonly restart: number;
+  /** A turn is lost whole, before its commit. */
+  readonly die: number;
+  /** A member's store begins to refuse every write, for a while. */
+  readonly diskFull: number;
+  readonly disconnect: number;
+  readonly connect: number;
+  /** Some members lose the Router at once and cannot come back for a while. */
+  readonly partition: number;
+  readonly bagLoss: number;
+  readonly repeat: number;
+  /** Which lane envelopes do not open at times for single members, and how often. */
+  readonly laneLossOf: "evidence" | "proposals" | "any";
+  readonly laneLoss: number;
+  /** Losses come in spells in which a member understands nothing, not one by one. */
+  readonly deafness: number;
+  /** The Router loses part of a mailbox and says so. */
+  readonly gap: number;
+  readonly clockJump: number;
+  readonly router: RouterKind;
+  /** How often the Router does what its kind says. */
+  readonly routerFault: number;
+  /** Members whose disk comes back as it was earlier; with the Byzantine and absent ones at most f where n >= 4. */
+  readonly restored: number;
+  /** Ed25519 instead of a keyed hash, and every envelope sealed, opened and decoded by the product's own code. */
+  readonly real: boolean;
+}
+
+/** The faults that a failing run may turn out not to need: setting one to 0 takes it away. */
+export const faults = [
+  "mischief",
+  "absent",
+  "crash",
+  "die",
+  "diskFull",
+  "disconnect",
+  "partition",
+  "bagLoss",
+  "repeat",
+  "laneLoss",
+  "deafness",
+  "gap",
+  "clockJump",
+  "routerFault",
+  "restored",
+] as const satisfies ReadonlyArray<keyof Environment>;
+
+/** Nothing goes wrong; members and posts as many as the seed says. */
+const fair = (random: Random, n: number): Environment => ({
+  n,
+  byzantine: 0,
+  nuisance: false,
+  mischief: 0,
+  opened: true,
+  absent: 0,
+  authors: random.chance(0.3) ? 1 : 1 + random.below(Math.min(4, n)),
+  postsPerAuthor: 1 + random.below(6),
+  steps: n * (20 + random.below(100)),
+  crash: 0,
+  restart: random.pick([0.005, 0.02, 0.1]),
+  die: 0,
+  diskFull: 0,
+  disconnect: 0,
+  connect: random.pick([0.005, 0.02, 0.1]),
+  partition: 0,
+  bagLoss: 0,
+  repeat: 0,
+  laneLossOf: random.pick(["evidence", "proposals", "any"]),
+  laneLoss: 0,
+  deafness: 0,
+  gap: 0,
+  clockJump: 0,
+  router: "correct",
+  routerFault: 0,
+  restored: 0,
+  real: false,
+});
+
+/** Everything that may befall members whose Router is correct, each of it in some runs only. */
+const weather = (random: Random, n: number): Environment => {
+  const rough = random.chance(0.7);
+  const some = (most: number): number => (rough && random.chance(0.6) ? random.next() * most : 0);
+  return {
+    ...fair(random, n),
+    crash: some(0.05),
+    die: some(0.03),
+    disconnect: some(0.03),
+    bagLoss: some(0.5),
+    repeat: some(0.15),
+    laneLoss: some(0.8),
+    deafness: random.chance(0.4) ? 0.02 : 0,
+    gap: some(0.01),
+    clockJump: random.chance(0.1) ? 0.02 : 0,
+    diskFull: some(0.003),
+    partition: some(0.003),
+  };
+};
+
+const sizes = [2, 2, 2, 3, 3, 4, 4, 4, 4, 5, 7, 10] as const;
+const sized = (random: Random): Environment => weather(random, random.pick(sizes));
+
+/** The two sizes at which liars are as many as they may be. */
+const lying = (random: Random, nuisance: boolean): Environment => {
+  const n = random.chance(0.65) ? 4 : 7;
+  const byzantine = faultsOf(n);
+  const drawn = weather(random, n);
+  return {
+    ...drawn,
+    byzantine,
+    nuisance,
+    mischief: 0.1 + random.next() * 0.5,
+    authors: 1 + random.below(Math.min(4, n - byzantine)),
+  };
+};
+
+const withLiars = (random: Random, environment: Environment): Environment => {
+  const { n, absent } = environment;
+  const byzantine = Math.min(faultsOf(n) - absent, random.below(faultsOf(n) + 1));
+  const authors = Math.min(environment.authors, n - byzantine);
+  return byzantine < 1
+    ? environment
+    : { ...environment, byzantine, mischief: 0.05 + random.next() * 0.4, authors };
+};
+
+const underRouter = (random: Random, router: RouterKind, most: number): Environment => {
+  const environment = random.chance(0.5) ? sized(random) : fair(random, random.pick(sizes));
+  const routerFault = most * (0.2 + random.next());
+  const faulty = { ...environment, router, routerFault };
+  return random.chance(0.3) ? withLiars(random, faulty) : faulty;
+};
+
+interface Scenario {
+  /** Its share of a run over all scenarios, in percent. */
+  readonly weight: number;
+  readonly draw: (random: Random) => Environment;
+}
+
+export const scenarios = {
+  /** A correct Router; crashes, losses, gaps, clocks and absent members as they come. */
+  weather: {
+    weight: 20,
+    draw: (random) => {
+      const environment = sized(random);
+      const f = faultsOf(environment.n);
+      const liars = random.chance(0.5) ? withLiars(random, environment) : environment;
+      const absent = random.chance(0.7) ? random.below(f - liars.byzantine + 1) : 0;
+      return { ...liars, absent, nuisance: liars.byzantine > 0 && random.chance(0.4) };
+    },
+  },
+  /** A conversation that has yet to begin, under a Router that may change meanwhile. */
+  opening: {
+    weight: 10,
+    draw: (random) => {
+      const environment = { ...sized(random), opened: false };
+      const liars = random.chance(0.3) ? withLiars(random, environment) : environment;
+      const router = random.pick(["correct", "correct", "replaced", "rolls-back", "equivocates"] as const);
+      return { ...liars, router, routerFault: router === "correct" ? 0 : 0.02 };
+    },
+  },
+  slow: { weight: 4, draw: (random) => underRouter(random, "slow", 0.02) },
+  restarts: { weight: 4, draw: (random) => underRouter(random, "restarts", 0.02) },
+  "rolled-back": { weight: 7, draw: (random) => underRouter(random, "rolls-back", 0.03) },
+  replaced: { weight: 9, draw: (random) => underRouter(random, "replaced", 0.02) },
+  equivocating: { weight: 8, draw: (random) => underRouter(random, "equivocates", 0.05) },
+  /** One liar of four, or two of seven, with everything that liars can do. */
+  liars: { weight: 10, draw: (random) => lying(random, false) },
+  /** The same liars, who only never propose. */
+  nuisance: { weight: 5, draw: (random) => lying(random, true) },
+  links: {
+    weight: 5,
+    draw: (random) => ({
+      ...sized(random),
+      disconnect: random.next() * 0.05,
+      partition: 0.005 + random.next() * 0.02,
+      bagLoss: random.next() * 0.7,
+      repeat: random.next() * 0.3,
+    }),
+  },
+  disks: {
+    weight: 6,
+    draw: (random) => ({
+      ...sized(random),
+      crash: random.next() * 0.1,
+      die: random.next() * 0.1,
+      diskFull: random.next() * 0.02,
+    }),
+  },
+  clocks: { weight: 3, draw: (random) => ({ ...sized(random), clockJump: 0.01 + random.next() * 0.05 }) },
+  /** Everything at once. */
+  chaos: {
+    weight: 6,
+    draw: (random) => {
+      const router = random.pick(["slow", "restarts", "rolls-back", "replaced", "equivocates"] as const);
+      const environment = random.chance(0.5) ? lying(random, false) : withLiars(random, sized(random));
+      return {
+        ...environment,
+        router,
+        routerFault: 0.02,
+        crash: 0.02,
+        die: 0.01,
+        opened: random.chance(0.8),
+      };
+    },
+  },
+  /** Conversations of ten and of 32 members. */
+  large: {
+    weight: 1,
+    draw: (random) => {
+      const n = random.chance(0.5) ? 10 : 32;
+      const environment = weather(random, n);
+      const liars = random.chance(0.5) ? withLiars(random, environment) : environment;
+      return { ...liars, steps: n * (10 + random.below(30)), postsPerAuthor: 1 + random.below(3) };
+    },
+  },
+  /** A member whose disk comes back older than it was. */
+  restored: {
+    weight: 2,
+    draw: (random) => {
+      const environment = sized(random);
+      const most = environment.n < 4 ? 1 : faultsOf(environment.n);
+      return { ...environment, restored: 1 + random.below(most) };
+    },
+  },
+} as const satisfies { readonly [name: string]: Scenario };
+
+export type ScenarioName = keyof typeof scenarios;
+export const scenarioNames = Object.keys(scenarios) as ReadonlyArray<ScenarioName>;
+
+export const isScenarioName = (name: string): name is ScenarioName => Object.hasOwn(scenarios, name);
+
+/** One run of so many goes with real keys and sealing. */
+export const realEvery = 100;
+
+/** The scenario of a seed when all are run, by their weights. */
+export const scenarioOf = (random: Random): ScenarioName => {
+  const total = scenarioNames.reduce((sum, name) => sum + scenarios[name].weight, 0);
+  let left = random.below(total);
+  for (const name of scenarioNames) {
+    left -= scenarios[name].weight;
+    if (left < 0) return name;
+  }
+  return "weather";
+};
+
+/** Sealing and curves cost a hundred times as much, so real runs stay small. */
+export const draw = (name: ScenarioName, random: Random): Environment => {
+  const isReal = random.below(realEvery) === 0;
+  const environment = scenarios[name].draw(random);
+  return isReal ? { ...environment, real: true, steps: Math.min(environment.steps, 300) } : environment;
+};

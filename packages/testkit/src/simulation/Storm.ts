@@ -1,0 +1,216 @@
+// The storm of a run: one thing after another, each decided by the seed and the step's number alone, so that any step can be
+// left out and the others stay what they were as far as the world lets them.
+
+import type { Packet } from "@social-harness/protocol/conversation/Packet";
+import type { Disk } from "./Disk.ts";
+import type { Envelope, Member, World } from "./FoldWorld.ts";
+import { mix, type Random } from "./Random.ts";
+import type { Environment } from "./Scenarios.ts";
+
+export interface Run {
+  readonly seed: number;
+  readonly world: World;
+  readonly environment: Environment;
+  readonly honest: ReadonlyArray<Member>;
+  readonly random: Random;
+  /** What a Byzantine member does next. */
+  readonly act: () => void;
+  /** For the trace: what the storm itself does. */
+  readonly note: (line: string) => void;
+}
+
+export interface StormOptions {
+  /** Steps that are left out. */
+  readonly omit: ReadonlySet<number>;
+  /** Called before each step. */
+  readonly onStep: (step: number) => void;
+}
+
+/** How long a spell lasts: it ends in each step with this probability. */
+const spellEnds = 0.03;
+
+const carriesProposal = (packets: ReadonlyArray<Packet>): boolean =>
+  packets.some(({ kind }) => kind === "proposal_packet");
+
+/** Envelopes that move, and posts that are written. */
+const traffic = ({ world, environment, random, honest }: Run) => {
+  const { authors, postsPerAuthor, laneLoss, laneLossOf, deafness } = environment;
+  const submitted = new Map<number, number>();
+  const deaf = new Set<number>();
+
+  const deliverLane = (member: Member): boolean => {
+    const next = member.lane[member.disk.cursor];
+    const mayMiss =
+      next !== undefined &&
+      (laneLossOf === "any" || carriesProposal(next.packets) === (laneLossOf === "proposals"));
+    const misses = deafness > 0 ? deaf.has(member.index) : random.chance(laneLoss);
+    return world.deliverLane(member.index, mayMiss && misses);
+  };
+  const deliverFromBag = (member: Member): boolean => {
+    if (member.bag.length === 0 || !member.connected) return false;
+    const place = random.below(member.bag.length);
+    if (random.chance(environment.bagLoss)) return member.bag.splice(place, 1).length > 0;
+    return world.deliverFromBag(member.index, place, random.chance(environment.repeat));
+  };
+  const submit = (member: Member): void => {
+    const count = submitted.get(member.index) ?? 0;
+    if (member.index >= authors || count === postsPerAuthor) return;
+    submitted.set(member.index, count + 1);
+    world.submit(member.index, `post ${count} of ${member.index}`);
+  };
+  return {
+    submit,
+    submitRest: (): void => {
+      for (const member of honest.slice(0, authors))
+        while ((submitted.get(member.index) ?? 0) < postsPerAuthor) submit(member);
+    },
+    /** One envelope leaves or arrives, if any is there for this member. */
+    move: (member: Member): void => {
+      const ways = [() => deliverLane(member), () => deliverFromBag(member), () => world.flush(member.index)];
+      const first = random.below(ways.length);
+      for (let i = 0; i < ways.length; i++) if (ways[(first + i) % ways.length]?.() === true) return;
+    },
+    repeat: (member: Member): void => {
+      const read = member.lane.slice(0, member.disk.cursor);
+      if (read.length === 0) return;
+      const envelope: Envelope = random.pick(read);
+      if (!envelope.closedTo.has(member.id)) world.redeliver(member.index, envelope);
+    },
+    toggleDeafness: ({ index }: Member): void => {
+      if (random.chance(deafness)) deaf.add(index);
+      else if (random.chance(0.05)) deaf.delete(index);
+    },
+  };
+};
+
+/** What befalls single members. */
+const accidents = ({ world, environment, random, honest, note }: Run) => {
+  const full = new Set<number>();
+  const backups = new Map<number, Disk>();
+  const restored = new Set<number>();
+  world.dies = ({ index }) => {
+    const dies = random.chance(environment.die);
+    if (dies) note(`${index} dies, and the turn with it`);
+    return dies;
+  };
+  world.refuses = ({ index }) => full.has(index);
+
+  const gap = (member: Member): void => {
+    if (!member.connected) return;
+    const lost = random.below(member.lane.length - member.disk.cursor + 1);
+    note(`${member.index} has a gap of ${lost} envelopes`);
+    member.disk = { ...member.disk, cursor: member.disk.cursor + lost };
+    world.feed(member.index, { kind: "gap" });
+    world.disconnect(member.index);
+    world.connect(member.index);
+  };
+  const partition = (): void => {
+    const cut = honest.filter(() => random.chance(0.4));
+    note(`cut off: ${cut.map(({ index }) => index).join(", ")}`);
+    for (const member of cut) {
+      member.isolated = true;
+      world.disconnect(member.index);
+    }
+  };
+  /** Keeps a copy of a disk, and one day puts it back. */
+  const backUpOrRestore = (member: Member): void => {
+    const backup = backups.get(member.index);
+    if (backup === undefined) backups.set(member.index, member.disk);
+    else if (restored.size < environment.restored && random.chance(0.2) && backup !== member.disk) {
+      restored.add(member.index);
+      note(`${member.index}'s disk comes back as it was at height ${backup.records.length - 1}`);
+      world.restore(member.index, backup);
+    }
+  };
+  const jump = (member: Member): void => {
+    member.clockOffsetMs = random.below(7_200_000) - 3_600_000;
+    note(`${member.index}'s clock jumps to ${member.clockOffsetMs} ms`);
+  };
+  return (member: Member): void => {
+    const { index } = member;
+    if (random.chance(environment.crash) && member.up) {
+      note(`${index} crashes`);
+      world.crash(index);
+    }
+    if (random.chance(environment.restart)) world.restart(index);
+    if (random.chance(environment.disconnect)) world.disconnect(index);
+    if (random.chance(environment.connect)) world.connect(index);
+    if (random.chance(environment.gap)) gap(member);
+    if (random.chance(environment.clockJump)) jump(member);
+    if (random.chance(environment.partition)) partition();
+    else if (member.isolated && random.chance(spellEnds)) member.isolated = false;
+    if (random.chance(environment.diskFull)) full.add(index);
+    else if (random.chance(spellEnds)) full.delete(index);
+    if (environment.restored > 0 && random.chance(0.05)) backUpOrRestore(member);
+  };
+};
+
+/** What the Router does by its kind. Returns whether it serves anybody in this step. */
+const routerFaults = ({ world, environment, random, honest, note }: Run): (() => boolean) => {
+  const { router, routerFault } = environment;
+  let isSlow = false;
+  let forked = false;
+  const strike: { readonly [K in Environment["router"]]: () => void } = {
+    correct: () => undefined,
+    slow: () => {
+      isSlow = !isSlow;
+      note(isSlow ? "the Router becomes slow" : "the Router is itself again");
+    },
+    restarts: () => {
+      note("the Router crashes");
+      world.routerUp = false;
+      for (const { index } of world.all) world.disconnect(index);
+    },
+    "rolls-back": () => {
+      const length = world.lane.length - random.below(Math.min(world.lane.length, 12) + 1);
+      note(`the Router comes back with ${length} envelopes of ${world.lane.length}`);
+      world.rollBackRouter(length, random);
+    },
+    replaced: () => {
+      note("a fresh Router takes the other's place");
+      world.replaceRouter();
+      for (const { index } of honest) if (random.chance(0.5)) world.disconnect(index);
+    },
+    equivocates: () => {
+      forked = !forked || random.chance(0.7);
+      note(forked ? "the Router shows everybody another order" : "the Router shows one order again");
+      world.forkRouter(forked ? random : null);
+    },
+  };
+  return () => {
+    if (random.chance(routerFault)) strike[router]();
+    if (!world.routerUp && random.chance(spellEnds)) world.routerUp = true;
+    if (router === "replaced")
+      for (const { index } of honest) if (random.chance(0.02)) world.disconnect(index);
+    return !isSlow || random.chance(0.1);
+  };
+};
+
+export const storm = (run: Run, { omit, onStep }: StormOptions): void => {
+  const { seed, world, environment, honest, random, act } = run;
+  const { submit, submitRest, move, repeat, toggleDeafness } = traffic(run);
+  const befall = accidents(run);
+  const routerServes = routerFaults(run);
+  const letTimePass = (): void => {
+    world.now += random.chance(0.8) ? random.below(400) : random.below(20_000);
+    world.tick();
+  };
+  for (let step = 0; step < environment.steps; step++) {
+    if (omit.has(step)) continue;
+    onStep(step);
+    random.reseed(mix(seed, step));
+    const member = random.pick(honest);
+    befall(member);
+    toggleDeafness(member);
+    if (random.chance(environment.repeat)) repeat(member);
+    if (random.chance(environment.mischief)) act();
+    const serves = routerServes();
+    const choice = random.next();
+    if (choice < 0.86 && serves) move(member);
+    else if (choice < 0.92 && choice >= 0.86) submit(member);
+    else letTimePass();
+  }
+  onStep(environment.steps);
+  random.reseed(mix(seed, environment.steps));
+  submitRest();
+};
