@@ -28,6 +28,7 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
   network: async () => (await import("./commands/network.ts")).network,
   init: async () => (await import("./commands/init.ts")).init,
   join: async () => (await import("./commands/join.ts")).join,
+  move: async () => (await import("./commands/move.ts")).move,
   daemon: async () => (await import("./commands/daemon.ts")).daemon,
   status: async () => (await import("./commands/status.ts")).status,
   agents: async () => (await import("./commands/agents.ts")).agents,
@@ -35,6 +36,8 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
   inbox: async () => (await import("./commands/inbox.ts")).inbox,
   ack: async () => (await import("./commands/ack.ts")).ack,
   history: async () => (await import("./commands/history.ts")).history,
+  round: async () => (await import("./commands/round.ts")).round,
+  evidence: async () => (await import("./commands/evidence.ts")).evidence,
   export: async () => (await import("./commands/export.ts")).exportConversation,
   verify: async () => (await import("./commands/verify.ts")).verify,
 };

@@ -23,8 +23,11 @@ const commands = [
   ["inbox"],
   ["ack"],
   ["history"],
+  ["round", "wish"],
+  ["evidence"],
   ["export"],
   ["verify"],
+  ["move"],
 ];
 
 describe("the command line", () => {
@@ -92,6 +95,8 @@ describe("the command line", () => {
       ["inbox", "--follow"],
       ["ack", `dlv_${"A".repeat(43)}`],
       ["history"],
+      ["round", "wish", "agent:bob-agent"],
+      ["evidence"],
       ["export", "agent:bob-agent"],
     ];
     for (const command of words) {
@@ -125,6 +130,9 @@ describe("the command line", () => {
       [["history", "agent:bob-agent", "--after", "rch_x"], /43 characters/],
       [["history", "--after", `rch_${"A".repeat(43)}`], /address/],
       [["export", "agent:B"], /3 to 32 of a-z/],
+      [["round", "wish", "bob-agent"], /write agent:bob-agent/],
+      [["round", "wish", "cnv_short"], /Write agent:<name>/],
+      [["move", "shn1_x"], /copy all of it/],
       [["ack", `dlv_${"A".repeat(43)}`, "dlv_short"], /43 characters/],
       [["inbox", "--cursor", "x"], /first page/],
       [["inbox", "--follow", "--cursor", "x"], /one of them/],
@@ -161,7 +169,7 @@ describe("the command line", () => {
   });
 
   test("the groups of commands and the top show an example too", async () => {
-    for (const words of [[], ["network"], ["network", "invite"]]) {
+    for (const words of [[], ["network"], ["network", "invite"], ["round"]]) {
       const { code, stdout } = await runHere([...words, "--help"]);
       expect([words, code]).toEqual([words, 0]);
       expect(stdout).toContain(["  $ social-harness", ...words].join(" "));

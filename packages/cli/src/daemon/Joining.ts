@@ -27,7 +27,9 @@ export const readInvite = (text: string): Invite.Invite => {
   }
 };
 
-const isPinned = (folder: StateFolder): boolean => PrivateFile.read(folder.configuration, 65_536) !== null;
+/** Whether the folder has a configuration, and so a network. */
+export const isPinned = (folder: StateFolder): boolean =>
+  PrivateFile.read(folder.configuration, 65_536) !== null;
 
 /**
  * Writes the network into `config.json`, or makes sure that it is the one that stands there. Addresses may move; the keys

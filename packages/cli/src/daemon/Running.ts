@@ -7,6 +7,7 @@ import * as EndpointFile from "@social-harness/endpoint/state/EndpointFile";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { Failure, unreachable } from "../Failure.ts";
 import { connect, type DaemonClient } from "./DaemonClient.ts";
+import type { Served } from "./OwnerCall.ts";
 import { flagsOf, joinFirst, pathOf, type StateOptions } from "./Profile.ts";
 
 export interface Running {
@@ -54,6 +55,19 @@ const naming = (flags: string, failure: Failure): Failure => {
     command.includes(flags) ? command : `${command.slice(0, -1)}${flags}\``,
   );
   return new Failure(exitCode, { reason, message, next }, { cause: failure });
+};
+
+/** Works on the daemon's owner paths, which need no MCP. */
+export const withOwnerPaths = async <A>(
+  options: StateOptions,
+  work: (served: Served) => Promise<A>,
+): Promise<A> => {
+  const { mcpUrl } = find(options);
+  try {
+    return await work({ path: pathOf(options), mcpUrl });
+  } catch (error) {
+    throw error instanceof Failure ? naming(flagsOf(options), error) : error;
+  }
 };
 
 export const withDaemon = async <A>(

@@ -21,6 +21,19 @@ const pendingLine = ({ pendingPosts, pendingAddresses }: Health): string => {
   return `Pending  ${count(pendingPosts, "post")}, to ${shown.join(" ")}${more}`;
 };
 
+/** Another instance is over once all have gone on; a Router that went back may do it again. */
+const changeLines = (
+  { style }: Output,
+  { routerChanged, conversationsChanging }: Health,
+): ReadonlyArray<string> => {
+  if (routerChanged === null) return [];
+  const { reason, at, explanation } = routerChanged;
+  if (reason === "another-instance" && conversationsChanging === 0) return [];
+  const changed = `Router   ${style("yellow", visible(reason))} since ${localDate(at)}: ${visible(explanation)}`;
+  if (conversationsChanging === 0) return [changed];
+  return [changed, `Rounds   ${count(conversationsChanging, "conversation")} yet to go on in a new round`];
+};
+
 export const standingLines = (output: Output, health: Health): ReadonlyArray<string> => {
   const { held, routerEquivocations, pendingItems } = health;
   return [
@@ -33,8 +46,9 @@ export const standingLines = (output: Output, health: Health): ReadonlyArray<str
     ...(routerEquivocations === 0
       ? []
       : [
-          `Router   ${output.style("red", "signed two orders")} for ${count(routerEquivocations, "place")}; the proofs are kept`,
+          `Router   ${output.style("red", "signed two orders")} for ${count(routerEquivocations, "place")}; the proofs are kept: social-harness evidence`,
         ]),
+    ...changeLines(output, health),
     pendingLine(health),
     `Inbox    ${pendingItems === 0 ? "nothing waits" : `${count(pendingItems, "item")} unread`}`,
   ];

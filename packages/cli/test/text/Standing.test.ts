@@ -13,6 +13,8 @@ const healthy: Health = {
   routerSince: null,
   routerTrouble: null,
   routerEquivocations: 0,
+  routerChanged: null,
+  conversationsChanging: 0,
   held: null,
   pendingItems: 0,
   pendingPosts: 0,
@@ -37,7 +39,7 @@ verifies(["HIS-51", "RUN-17"], "status says why nothing is signed, what waits an
   });
   expect(lines.slice(1)).toEqual([
     "Signing  nothing is signed (lost-memory): the state folder is an old copy",
-    "Router   signed two orders for 1 place; the proofs are kept",
+    "Router   signed two orders for 1 place; the proofs are kept: social-harness evidence",
     "Pending  7 posts, to agent:bob agent:cyd agent:dan agent:eve agent:fay, ...",
     "Inbox    1 item unread",
   ]);
@@ -55,3 +57,21 @@ verifies(
     );
   },
 );
+
+verifies("RUN-17", "status says how the Router changed while that matters", () => {
+  const routerChanged = {
+    reason: "another-instance",
+    at: "2026-07-28T00:00:00.000Z",
+    explanation: "it began anew",
+  };
+  const of = (more: Partial<Health>): ReadonlyArray<string> =>
+    standingLines(output, { ...healthy, routerChanged, ...more }).slice(1, -2);
+  expect(of({})).toEqual([]);
+  expect(of({ conversationsChanging: 2 })).toEqual([
+    expect.stringMatching(/^Router {3}another-instance since .*: it began anew$/),
+    "Rounds   2 conversations yet to go on in a new round",
+  ]);
+  expect(of({ routerChanged: { ...routerChanged, reason: "rolled-back" } })).toEqual([
+    expect.stringMatching(/^Router {3}rolled-back since /),
+  ]);
+});

@@ -1,0 +1,55 @@
+// One request to a daemon's owner paths, under the owner's token of the state folder, its answer decoded once.
+
+import * as OwnerToken from "@social-harness/endpoint/state/OwnerToken";
+import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
+import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
+import { failed, unreachable } from "../Failure.ts";
+import { ofReason } from "./Explain.ts";
+
+/** Where the daemon is, and the state folder that it serves. */
+export interface Served {
+  readonly path: string;
+  readonly mcpUrl: string;
+}
+
+const answerMsMax = 10_000;
+
+const ask = async (url: URL, token: string, body: object | undefined): Promise<Response> => {
+  const request =
+    body === undefined
+      ? { headers: { authorization: `Bearer ${token}` } }
+      : {
+          method: "POST",
+          headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+          body: JSON.stringify(body),
+        };
+  try {
+    return await fetch(url, { ...request, redirect: "error", signal: AbortSignal.timeout(answerMsMax) });
+  } catch (error) {
+    throw unreachable("daemon-unreachable", `no daemon answers at ${url.origin}`, "Start it again.", error);
+  }
+};
+
+/** GET, or POST where there is a body. `decode` throws `DecodeError` for what this version does not understand. */
+export const call = async <A>(
+  { path, mcpUrl }: Served,
+  target: "/readyz" | "/evidence" | "/rounds",
+  decode: (value: unknown) => A,
+  body?: object,
+): Promise<A> => {
+  const folder = StateFolder.at(path);
+  const answer = await ask(new URL(target, mcpUrl), OwnerToken.read(folder), body);
+  if (answer.status === 401) {
+    throw failed(
+      "foreign-daemon",
+      `the daemon at ${mcpUrl} does not take the owner's token of ${folder.path}`,
+      "Give the --state of the daemon's own folder.",
+    );
+  }
+  try {
+    return decode(await answer.json());
+  } catch (error) {
+    if (error instanceof DecodeError || error instanceof SyntaxError) throw ofReason("incompatible-daemon");
+    throw error;
+  }
+};

@@ -1,0 +1,45 @@
+// What `evidence` tells a person.
+
+import { expect } from "vitest";
+import { verifies } from "@social-harness/testkit/Verifies";
+import * as Output from "../../src/Output.ts";
+import { evidenceLines } from "../../src/text/Evidence.ts";
+
+const output: Output.Output = { ...Output.create(false), style: (_style, text) => text };
+
+verifies(
+  "RUN-46",
+  "evidence names the place of each proof and how each log ended, and shows no control",
+  () => {
+    expect(evidenceLines(output, { equivocations: [], formerRouters: [] })).toEqual(["Nothing was found."]);
+    const heads = [
+      { laneHead: "one", signature: "a" },
+      { laneHead: "two", signature: "b" },
+    ];
+    const proof = { routerInstanceId: "rti_a", lane: "L", sequence: 7, heads };
+    const term = {
+      routerInstanceId: "rti_a",
+      endedAt: "2026-07-28T00:00:00.000Z",
+      cursor: 9,
+      explanation: "it\u001b[2J went back",
+    };
+    const lines = evidenceLines(output, {
+      equivocations: [
+        { ...proof, address: "agent:bob" },
+        { ...proof, address: null },
+      ],
+      formerRouters: [
+        { ...term, reason: "rolled-back", tail: 4 },
+        { ...term, reason: "another-instance", tail: null },
+      ],
+    });
+    expect(lines).toEqual([
+      "two orders signed  agent:bob, place 7, by rti_a",
+      "two orders signed  lane L, place 7, by rti_a",
+      expect.stringMatching(
+        /^rolled-back at .* {2}rti_a, read up to 9, which then ended at 4\n {4}it\\u\{1b\}\[2J went back\.$/,
+      ),
+      expect.stringMatching(/^another-instance at .* {2}rti_a, read up to 9\n/),
+    ]);
+  },
+);
