@@ -5,7 +5,7 @@ import { verifies } from "@social-harness/testkit/Verifies";
 import { genesisAnchorOf, openConversation } from "@social-harness/testkit/simulation/Certify";
 import type { PacketOf, StatementPacket } from "@social-harness/protocol/conversation/Packet";
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
-import * as Record from "@social-harness/protocol/history/Record";
+import type * as Record from "@social-harness/protocol/history/Record";
 import { MembershipHash } from "@social-harness/protocol/identity/Identifier";
 import { hand, proposalOf, scenario, type Scenario, strangeRecordHash } from "./Scenario.ts";
 import {
