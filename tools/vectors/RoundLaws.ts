@@ -17,7 +17,7 @@ import * as Rounds from "./Rounds.ts";
 
 export interface Unlawful {
   /** The clause of docs/spec/history.md that it breaks. */
-  readonly clause: "HIS-112" | "HIS-113" | "HIS-114" | "HIS-115";
+  readonly clause: "HIS-110" | "HIS-112" | "HIS-113" | "HIS-114" | "HIS-115";
   readonly name: string;
   readonly height: number;
   readonly reason: RecordReason;
@@ -36,6 +36,20 @@ const under = (
 
 const otherRecord = RecordHash.fromBytes(seeded("a record of no chain"));
 const otherAnchor = AnchorHash.fromBytes(seeded("an anchor of no chain"));
+
+/** The re-anchor with its first statement under its second one's signature: everybody's words, one of them not true. */
+const forged = (reanchor: CompletedReanchor): CompletedReanchor => {
+  const [first, second, ...rest] = reanchor.statements as readonly [
+    Rounds.SignedStatement,
+    Rounds.SignedStatement,
+    ...ReadonlyArray<Rounds.SignedStatement>,
+  ];
+  return { ...reanchor, statements: [{ ...first, signature: second.signature }, second, ...rest] };
+};
+const forgedCase = {
+  reason: "signature" as const,
+  says: "a statement's signature does not verify",
+};
 
 const notHere = "the round does not begin at a record of this chain";
 const notCarried = "the record that the round carries does not follow its base";
@@ -64,6 +78,14 @@ const actionAnchors = (cast: Conversations.Cast, { records, anchors }: Changed):
     );
   const absent = { recordHash: otherRecord, height: 3 };
   return [
+    ...under("HIS-110", 4, [
+      { name: "a new round with a forged statement", ...forgedCase, record: over(forged(round6({}))) },
+      {
+        name: "the head's round with a forged statement",
+        ...forgedCase,
+        record: { ...over(round2), routerAnchor: forged(round2) },
+      },
+    ]),
     ...under("HIS-112", 4, [
       {
         name: "a round before the head's",
@@ -164,7 +186,7 @@ const durabilityAnchors = (
   const subject = VerifyRecord.subjectOf(record.recordHash, record.recordCore);
   const carrying = { ...subject, anchorHash: Reanchor.hashOf(round3) };
   const signers = Conversations.leastSigners(cast, 3, cast.members.quorum);
-  return under("HIS-114", 3, [
+  const inCarried = under("HIS-114", 3, [
     { name: "the action anchor spelled out a second time", says: notLater, record: under3(round2) },
     {
       name: "a carrying re-anchor of an earlier round",
@@ -191,6 +213,11 @@ const durabilityAnchors = (
       name: "a later round that begins below the predecessor",
       says: elsewhere,
       record: under3(round6({ prepared: { ...prepared, height: 2 } }, second)),
+    },
+    {
+      name: "a later round that begins at another record of the predecessor's height",
+      says: elsewhere,
+      record: under3(round6({ head: { recordHash: otherRecord, height: 2 } }, head)),
     },
     {
       name: "a later round without a base",
@@ -250,6 +277,12 @@ const durabilityAnchors = (
       },
     },
   ]);
+  return [
+    ...inCarried,
+    ...under("HIS-110", 3, [
+      { name: "a carrying round with a forged statement", ...forgedCase, record: under3(forged(round3)) },
+    ]),
+  ];
 };
 
 const openings = (cast: Conversations.Cast): ReadonlyArray<Unlawful> => {

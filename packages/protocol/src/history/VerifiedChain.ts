@@ -1,4 +1,4 @@
-// A chain that is verified as it is read, from GENESIS on, and what the laws ask of the records below.
+// A chain that is verified as it is read, and what the laws ask of the records below.
 
 import type { AnchorHash, RecordHash } from "../identity/Identifier.ts";
 import type { HistoryRecord } from "./Evidence.ts";
@@ -11,21 +11,25 @@ export interface VerifiedChain {
   readonly take: (record: HistoryRecord) => ChainHead;
 }
 
-interface GrowingAncestry extends Ancestry {
+/** An ancestry that takes in record after record. */
+export interface GrowingAncestry extends Ancestry {
   readonly add: (record: HistoryRecord) => void;
 }
 
-const empty = (): GrowingAncestry => {
+const nothing: Ancestry = { postUsed: () => false, find: () => null, hashAt: () => null };
+
+/** What the laws ask of the records in `below` and of those that were added since, which stand above them. */
+export const growing = (below: Ancestry = nothing): GrowingAncestry => {
   const places = new Map<RecordHash, { readonly height: number; readonly anchorHash: AnchorHash }>();
-  const hashes: Array<RecordHash> = [];
+  const hashes = new Map<number, RecordHash>();
   const posts = new Set<string>();
   return {
-    postUsed: (author, postId) => posts.has(`${author} ${postId}`),
-    find: (recordHash) => places.get(recordHash) ?? null,
-    hashAt: (height) => hashes[height] ?? null,
+    postUsed: (author, postId) => posts.has(`${author} ${postId}`) || below.postUsed(author, postId),
+    find: (recordHash) => places.get(recordHash) ?? below.find(recordHash),
+    hashAt: (height) => hashes.get(height) ?? below.hashAt(height),
     add: ({ recordHash, recordCore: { action, anchorHash } }) => {
       places.set(recordHash, { height: action.height, anchorHash });
-      hashes[action.height] = recordHash;
+      hashes.set(action.height, recordHash);
       posts.add(`${action.authorAgentId} ${action.postIntent.postId}`);
     },
   };
@@ -33,22 +37,27 @@ const empty = (): GrowingAncestry => {
 
 /** The ancestry that a list of certified records makes. */
 export const ancestryOf = (records: Iterable<HistoryRecord>): Ancestry => {
-  const ancestry = empty();
+  const ancestry = growing();
   for (const record of records) ancestry.add(record);
   return ancestry;
 };
 
-export const begin = (trust: Trust): VerifiedChain => {
-  const ancestry = empty();
-  let head: ChainHead | null = null;
+/** A chain that goes on after `head`, above the records in `below`; from GENESIS on unless told otherwise. */
+export const begin = (
+  trust: Trust,
+  head: ChainHead | null = null,
+  below: Ancestry = nothing,
+): VerifiedChain => {
+  const ancestry = growing(below);
+  let last = head;
   return {
     get head() {
-      return head;
+      return last;
     },
     take: (record) => {
-      head = verifyNext(trust, head, record, ancestry);
+      last = verifyNext(trust, last, record, ancestry);
       ancestry.add(record);
-      return head;
+      return last;
     },
   };
 };
