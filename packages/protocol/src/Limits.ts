@@ -54,8 +54,12 @@ export const yieldMs = 1_000;
 /** Catch-up requests while behind, doubling to the maximum. */
 export const catchUpMsMin = 3_000;
 export const catchUpMsMax = 60_000;
-/** An intent that was never proposed ends `outcome-unknown` after this. */
+/** An intent ends after this: `outcome-unknown` where nobody has seen it, else its author asks for its withdrawal. */
 export const intentLifetimeMs = 604_800_000;
+/** How long the members get to settle a withdrawal by expiry before the author reports `outcome-unknown`. */
+export const withdrawalMs = 86_400_000;
+/** Void proposals of one height and anchor that are remembered; whoever makes more of them is not heard any further. */
+export const voidsMax = 64;
 
 /** `send_message` waits this long for certification before it answers `pending`. */
 export const sendWaitMs = 20_000;

@@ -176,6 +176,7 @@ const hasWork = (state: State): boolean =>
   state.slot.lock !== null ||
   state.behind !== null ||
   state.spread !== null ||
+  state.withdrawing !== null ||
   state.yieldUntil !== null;
 
 export const save = (db: Database, conversation: Conversation): void => {

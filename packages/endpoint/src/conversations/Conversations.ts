@@ -33,7 +33,7 @@ export interface Send {
 
 export interface EndedIntent {
   readonly postId: PostId;
-  readonly outcome: "certified" | "outcome-unknown";
+  readonly outcome: Extract<Command, { kind: "intent-ended" }>["outcome"];
 }
 
 /** What the fold remarked about a conversation, and how often. */
@@ -69,6 +69,8 @@ export interface ConversationsOptions {
   readonly trust: Trust;
   readonly logger: Logger;
   readonly connection: () => Connection;
+  /** Whether the owner's contact policy lets an agent open a conversation with this one. */
+  readonly admits: (author: AgentId) => boolean;
 }
 
 export interface Conversations {
@@ -123,6 +125,7 @@ export const createConversations = (options: ConversationsOptions): Conversation
       signer,
       trust,
       ...options.connection(),
+      admits: options.admits,
       reads: readsOf(turn.db, conversationId),
     });
     const sends = [...turn.state.sends];
@@ -237,6 +240,13 @@ const apply = (db: Database, conversationId: ConversationId, self: AgentId, comm
         command.anchorHash,
         command.inProposal ? 1 : 0,
         command.signature,
+      );
+      return;
+    case "void-vote":
+      db.run(
+        "UPDATE own_vote SET void = 1 WHERE conversation_id = ? AND record_hash = ? AND kind = 'action'",
+        conversationId,
+        command.recordHash,
       );
       return;
     case "commit": {

@@ -5,7 +5,7 @@ import type { MessageAddress } from "@social-harness/protocol/address/Address";
 import type { OperationFailedItem } from "@social-harness/protocol/delivery/Item";
 import type { PostId } from "@social-harness/protocol/identity/Identifier";
 
-type Reason = OperationFailedItem["error"]["reason"];
+export type Reason = OperationFailedItem["error"]["reason"];
 
 const messages: Readonly<Record<Reason, string>> = {
   refused: "The members refused this post. It was not delivered to anyone.",

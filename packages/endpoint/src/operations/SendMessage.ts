@@ -186,5 +186,9 @@ const settle = async (
       return { status: "certified", postId, operationId };
     case "outcome-unknown":
       throw new OperationError("outcome-unknown", "the post was not certified in time");
+    case "refused":
+      throw new OperationError("refused", "the members refused the post");
+    case "withdrawn":
+      throw new OperationError("withdrawn", "the post was withdrawn");
   }
 };

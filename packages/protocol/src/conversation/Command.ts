@@ -24,12 +24,14 @@ export type Command =
       readonly inProposal: boolean;
       readonly signature: Ed25519Signature;
     }
+  /** Refusals proved a record void that this member had voted for: its slot has room for another vote. */
+  | { readonly kind: "void-vote"; readonly recordHash: RecordHash }
   /** A record is certified. A remote author's post becomes pending in the same transaction. */
   | { readonly kind: "commit"; readonly record: HistoryRecord }
   | {
       readonly kind: "intent-ended";
       readonly postId: PostId;
-      readonly outcome: "certified" | "outcome-unknown";
+      readonly outcome: "certified" | "refused" | "withdrawn" | "outcome-unknown";
     }
   /** To every member, in the conversation's lane. */
   | { readonly kind: "multicast"; readonly packet: Packet }

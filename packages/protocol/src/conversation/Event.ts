@@ -33,6 +33,8 @@ export type Event =
    * orders, or a gap that no member can fill.
    */
   | { readonly kind: "wish-round" }
+  /** The owner wants an own intent, which has not ended, to come to nothing. */
+  | { readonly kind: "withdraw"; readonly postId: PostId }
   | { readonly kind: "tick" };
 
 /** Synchronous reads of what the state leaves outside. Writes of the running transition are not visible through them. */
@@ -67,5 +69,7 @@ export interface Inputs {
   readonly routerInstanceId: RouterInstanceId | null;
   /** Connected, and folded to the tail that the Router named: only then may anything be voted for or proposed. */
   readonly folded: boolean;
+  /** Whether the owner's contact policy lets an agent open a conversation with this one. */
+  readonly admits: (author: AgentId) => boolean;
   readonly reads: Reads;
 }

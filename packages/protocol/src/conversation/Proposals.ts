@@ -8,6 +8,7 @@ import * as Limits from "../Limits.ts";
 import { lackPredecessor, withKeptEvidence } from "./Behind.ts";
 import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
+import { isVoid, repeatRefusal } from "./Refusals.ts";
 import type { OpenRecord, SignerMap } from "./State.ts";
 import { nextHeight, openRecordOf, subjectOf } from "./State.ts";
 
@@ -24,7 +25,7 @@ export const takeProposal = (
   const known = draft.find(recordHash);
   if (author !== from && known !== undefined) return passedOn(draft, known, from, laneSequence);
   // Repeated: the first place in the lane is the one that counts.
-  if (known !== undefined && known.laneSequence !== null) return;
+  if (known !== undefined && known.laneSequence !== null) return repeatRefusal(draft, known);
   // The own proposal as the lane returns it.
   if (known?.authorSignature === authorSignature) return draft.replaceOpen({ ...known, laneSequence });
   const problem = known === undefined ? problemOf(draft, recordHash, core) : null;
@@ -43,7 +44,14 @@ export const takeProposal = (
   if (action === null)
     return draft.note("a proposal's own action vote is missing, superfluous or does not verify");
   if (known === undefined) draft.addOpen(withKeptEvidence(draft, { ...record, action }), core);
-  else draft.replaceOpen({ ...record, action: { ...action, ...known.action }, durability: known.durability });
+  else
+    draft.replaceOpen({
+      ...record,
+      action: { ...action, ...known.action },
+      durability: known.durability,
+      withdrawal: known.withdrawal,
+      refusals: known.refusals,
+    });
   lackPredecessor(draft, record, from);
 };
 
@@ -93,6 +101,8 @@ const problemOf = (
   const { state, inputs } = draft;
   const { action } = core;
   if (!Record.isConsistent(core)) return "a proposal's hashes do not recompute";
+  if (isVoid(draft, recordHash)) return "a proposal is void: enough members refused it";
+  if (state.voids.length >= Limits.voidsMax) return "too many proposals for this height came to nothing";
   if (action.membershipHash !== inputs.members.membershipHash) return "a proposal names another membership";
   if (action.height === nextHeight(state) && action.previousRecordHash !== (state.head?.recordHash ?? null)) {
     return "a proposal stands on another predecessor than the certified head";

@@ -14,6 +14,7 @@ import { entriesOf, isActionCertified } from "./Certificates.ts";
 import type { Draft } from "./Draft.ts";
 import { maySign, signAction, signDurability } from "./OwnVotes.ts";
 import type { CertifiedNotice, SignedActionVote } from "./Packet.ts";
+import { isRefused, settleRefusals } from "./Refusals.ts";
 import { changeRounds } from "./Rounds.ts";
 import type { OpenRecord } from "./State.ts";
 import {
@@ -39,6 +40,7 @@ export const settle = (draft: Draft): void => {
     changeRounds(draft) ||
     tryPending(draft) ||
     carry(draft) ||
+    settleRefusals(draft) ||
     takeLock(draft) ||
     castActionVote(draft) ||
     castDurabilityVote(draft) ||
@@ -104,6 +106,7 @@ export const commitRecord = (draft: Draft, record: Evidence.HistoryRecord): void
   state.proposal = null;
   state.spread = null;
   state.silence = null;
+  state.voids = [];
   const owed = mine ? [...state.yieldTo, ...losers.map(({ author }) => author)] : state.yieldTo;
   state.yieldTo = [...new Set(owed)].filter((author) => author !== action.authorAgentId);
   if (state.yieldTo.length === 0) state.yieldUntil = null;
@@ -111,6 +114,7 @@ export const commitRecord = (draft: Draft, record: Evidence.HistoryRecord): void
   if (mine) {
     draft.endedIntents.add(postId);
     if (state.everProposed === postId) state.everProposed = null;
+    if (state.withdrawing?.postId === postId) state.withdrawing = null;
     draft.commands.push({ kind: "intent-ended", postId, outcome: "certified" });
   }
   const next = nextHeight(state);
@@ -176,7 +180,8 @@ const firstOf = (
 ): OpenRecord | undefined => {
   let first: { readonly record: OpenRecord; readonly at: number } | undefined;
   for (const record of draft.state.open) {
-    const at = follows(draft.state, record) ? place(draft, record) : null;
+    const isCandidate = follows(draft.state, record) && !isRefused(draft, record);
+    const at = isCandidate ? place(draft, record) : null;
     if (at !== null && (first === undefined || at < first.at)) first = { record, at };
   }
   return first?.record;
@@ -213,6 +218,7 @@ const castActionVote = (draft: Draft): boolean => {
     return false;
   const record = draft.find(lock);
   if (record === undefined) throw new Error("the locked record is not open");
+  if (isRefused(draft, record)) return false;
   state.slot = { ...state.slot, actionVote: lock };
   // In a two-member conversation the author's vote travelled inside its proposal.
   if (inputs.self in record.action) return true;
@@ -282,7 +288,9 @@ const propose = (draft: Draft): boolean => {
   if (state.proposal !== null || state.slot.lock !== null) return false;
   if (!maySign(draft) || isDecided(state) || isCarrying(state)) return false;
   if (state.yieldUntil !== null && inputs.now < state.yieldUntil) return false;
-  const next = inputs.reads.nextIntent(draft.endedIntents);
+  const passedOver = new Set(draft.endedIntents);
+  if (state.withdrawing !== null) passedOver.add(state.withdrawing.postId);
+  const next = inputs.reads.nextIntent(passedOver);
   if (next === null) return false;
   if (state.yieldUntil !== null) endCourtesy(draft);
   const core = coreOf(draft, next.intent);

@@ -3,6 +3,7 @@
 
 import type { CompletedReanchor } from "../history/Evidence.ts";
 import type { RecordCore } from "../history/Record.ts";
+import type { Refusal } from "../history/Statement.ts";
 import type { VoteSubject } from "../history/VerifyRecord.ts";
 import type {
   ActionHash,
@@ -51,6 +52,12 @@ export interface OpenRecord extends Voted {
     readonly round: number;
     readonly votes: SignerMap;
   } | null;
+  /** Its author's signed withdrawal. */
+  readonly withdrawal: Ed25519Signature | null;
+  /** Members who refused it, this one included: they never voted for it and never will. */
+  readonly refusals: {
+    readonly [signer: AgentId]: { readonly reason: Refusal["reason"]; readonly signature: Ed25519Signature };
+  };
 }
 
 /** A core as it becomes open, without a vote yet. */
@@ -71,6 +78,8 @@ export const openRecordOf = (
   ...place,
   relays: {},
   carry: null,
+  withdrawal: null,
+  refusals: {},
   action: {},
   durability: {},
 });
@@ -199,6 +208,10 @@ export interface State {
   readonly proposal: { readonly recordHash: RecordHash; readonly postId: PostId } | null;
   /** The oldest own intent, once it has been proposed at any height: it can no longer simply expire. */
   readonly everProposed: PostId | null;
+  /** The own intent that is to come to nothing, and how it will have ended then; null when its end has been reported. */
+  readonly withdrawing: { readonly postId: PostId; readonly as: "withdrawn" | "refused" | null } | null;
+  /** Records of the open height that refusals proved void under the accepted anchor: they are never judged again. */
+  readonly voids: ReadonlyArray<RecordHash>;
   /** After an own record the authors in `yieldTo` go first until then. */
   readonly yieldUntil: number | null;
   /** Authors whose losing proposal was seen, in time or late, and of whom nothing was certified since. */
@@ -230,6 +243,8 @@ export const initial: State = {
   open: [],
   proposal: null,
   everProposed: null,
+  withdrawing: null,
+  voids: [],
   yieldUntil: null,
   yieldTo: [],
   silence: null,

@@ -1,5 +1,5 @@
 // What time alone brings about: repeating own signed work, spreading a completed certificate, ending a courtesy, asking
-// again, expiring intents that were never proposed. Implements HIS-40, HIS-42, HIS-59 and OPS-10.
+// again, expiring intents. Implements HIS-40, HIS-42, HIS-59 and OPS-10.
 
 import * as Limits from "../Limits.ts";
 import { actionVoteOf } from "../history/VerifyRecord.ts";
@@ -7,6 +7,7 @@ import { askAnew, askNext } from "./Behind.ts";
 import { repeatCarrying } from "./Carrying.ts";
 import type { Draft } from "./Draft.ts";
 import { multicastVotes } from "./OwnVotes.ts";
+import { expire, repeatWithdrawals } from "./Refusals.ts";
 import { repeatRound, stallTick } from "./Rounds.ts";
 import { endCourtesy, multicastActionCertificate, multicastNotice, multicastProposal } from "./Settle.ts";
 import { isCarrying, isVoting, subjectOf } from "./State.ts";
@@ -66,6 +67,7 @@ const repeatOwnWork = (draft: Draft): void => {
   if (!isVoting(state)) return;
   if (isCarrying(state)) return repeatCarrying(draft);
   multicastProposal(draft);
+  repeatWithdrawals(draft);
   state.slot = { ...state.slot, relayed: false };
   const { actionVote, durabilityVote } = state.slot;
   const staged = durabilityVote === null ? undefined : draft.find(durabilityVote);
@@ -94,17 +96,13 @@ const spread = (draft: Draft): void => {
   }
 };
 
-/** Only an intent that no one has seen can end by time alone: a proposed one may yet be certified. */
 const expireIntents = (draft: Draft): void => {
-  const { state, inputs } = draft;
-  const passOver = new Set(draft.endedIntents);
-  if (state.everProposed !== null) passOver.add(state.everProposed);
+  const { inputs } = draft;
+  const passedOver = new Set(draft.endedIntents);
   for (;;) {
-    const next = inputs.reads.nextIntent(passOver);
+    const next = inputs.reads.nextIntent(passedOver);
     if (next === null || next.createdAt + Limits.intentLifetimeMs > inputs.now) return;
-    const { postId } = next.intent;
-    passOver.add(postId);
-    draft.endedIntents.add(postId);
-    draft.commands.push({ kind: "intent-ended", postId, outcome: "outcome-unknown" });
+    passedOver.add(next.intent.postId);
+    expire(draft, next.intent.postId, next.createdAt + Limits.intentLifetimeMs);
   }
 };

@@ -4,6 +4,7 @@
 
 import type { Command } from "./Command.ts";
 import { askAnew, fallBehind } from "./Behind.ts";
+import { takeRefusal, takeWithdrawal, withdraw } from "./Refusals.ts";
 import * as CatchUp from "./CatchUp.ts";
 import { Draft } from "./Draft.ts";
 import type { Event, Inputs, ReceivedOf } from "./Event.ts";
@@ -19,15 +20,12 @@ import { mendTimes, resume, tick } from "./Timers.ts";
 import { takeActionCertificate, takeNotice, takeVotes } from "./Votes.ts";
 
 type EventKind = Exclude<Event["kind"], "packet"> | PacketKind;
-type PayloadOf<K extends EventKind> = K extends PacketKind ? ReceivedOf<K> : null;
+type PayloadOf<K extends EventKind> = K extends PacketKind ? ReceivedOf<K> : Extract<Event, { kind: K }>;
 type Cell<K extends EventKind> = (draft: Draft, payload: PayloadOf<K>) => void;
 export type TransitionTable = { readonly [P in Phase]: { readonly [K in EventKind]: Cell<K> } };
 
 /** Nothing happens beyond Settle.ts. */
 const nothing = (): void => undefined;
-
-/** A packet of a part of the protocol that this version does not take part in. */
-const notTakenPart = (draft: Draft): void => draft.note("a packet of a later version was passed over");
 
 /** Only the endpoint knows the Router's key: it verifies the proof, keeps it, and gives a true one as `wish-round`. */
 const forEndpoint = (draft: Draft): void => draft.note("a proof about the Router did not verify");
@@ -40,6 +38,7 @@ const anyPhase = {
   folded: askAnew,
   gap,
   "wish-round": wishAnew,
+  withdraw,
   tick,
   proposal_packet: takeProposal,
   vote_packet: takeVotes,
@@ -47,8 +46,8 @@ const anyPhase = {
   certified_notice: takeNotice,
   catch_up_request: CatchUp.answerCatchUp,
   record_request: CatchUp.answerRecordRequest,
-  refusal: notTakenPart,
-  withdrawal: notTakenPart,
+  refusal: takeRefusal,
+  withdrawal: takeWithdrawal,
   wish: takeWish,
   statement_packet: takeStatement,
   completed_reanchor: takeReanchor,
@@ -89,7 +88,7 @@ export const transition = (
       apply(draft, phase, packet.kind, event as never);
     }
   } else {
-    apply(draft, phase, event.kind, null);
+    apply(draft, phase, event.kind, event as never);
   }
   settle(draft);
   return draft.finish();

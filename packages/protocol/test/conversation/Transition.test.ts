@@ -31,6 +31,7 @@ const inputsOf = ({ world, at }: Scenario, name: string): Inputs => {
     trust: world.trust,
     routerInstanceId: world.routerInstanceId,
     folded: member.folded,
+    admits: () => true,
     reads: readsOf(member.disk),
   };
 };

@@ -87,6 +87,9 @@ export const written = (disk: Disk, self: AgentId, state: State, commands: Reado
       case "own-vote":
         ownVotes = [...ownVotes, command];
         break;
+      case "void-vote":
+        // A vote that was signed stays on record; only its slot is free again.
+        break;
       case "commit":
         records = [...records, command.record];
         if (command.record.recordCore.action.authorAgentId !== self)

@@ -79,6 +79,8 @@ export interface World {
   dies: (member: Member) => boolean;
   /** Says that a member's store takes no writes: the turn comes to nothing, and the connection that brought it ends. */
   refuses: (member: Member) => boolean;
+  /** A member's contact policy: whether it lets an agent open a conversation. */
+  admits: (member: Member, author: AgentId) => boolean;
   /** Says that an envelope does not reach a member: a unicast is lost, a multicast does not open there. */
   loses: (from: AgentId, packets: ReadonlyArray<Packet>, to: Member) => boolean;
   /** Persists an intent and submits it in one turn. Null when the member is down or dies. */
@@ -182,6 +184,7 @@ export const createWorld = ({ agents, trust, wire = plainWire }: WorldOptions): 
         trust,
         routerInstanceId: routerOf(member).id,
         folded: member.folded,
+        admits: (author) => world.admits(member, author),
         reads: readsOf(after),
       });
       after = written(after, member.id, result.state, result.commands);
@@ -273,6 +276,7 @@ export const createWorld = ({ agents, trust, wire = plainWire }: WorldOptions): 
     onAccepted: [],
     dies: () => false,
     refuses: () => false,
+    admits: () => true,
     loses: () => false,
     submit: (index, text) => {
       const member = at(index);

@@ -10,6 +10,7 @@ import type {
   RecordHash,
 } from "@social-harness/protocol/identity/Identifier";
 import type { RecordCore } from "@social-harness/protocol/history/Record";
+import * as Void from "@social-harness/protocol/history/Void";
 import type { OwnVote } from "./Disk.ts";
 import type { Committed, Member } from "./FoldWorld.ts";
 import { thresholdsOf, violate } from "./Violation.ts";
@@ -125,6 +126,18 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
     if (vote.inProposal && n !== 2) violate("one vote a slot", "a proposal of a group carries a vote");
   };
 
+  /** A void record's action vote gives its slot back; refusals enough for that must have been heard. */
+  const freeSlot = ({ index, id }: Member, recordHash: RecordHash): void => {
+    const voted = support.get(recordHash);
+    if (voted === undefined) return;
+    const refusers = [...members.values()].filter(({ refused }) => refused.has(voted.actionHash)).length;
+    if (refusers + byzantine.size < Void.refusalsNeeded(n, voted.height))
+      violate("void", `${index} gave up its vote for a record that can still be certified`);
+    const { slots } = signedBy(id);
+    for (const [slot, named] of slots)
+      if (named === recordHash && slot.startsWith("action ") && slot.endsWith(" false")) slots.delete(slot);
+  };
+
   const takeStatement = (
     { member, before, after }: Committed,
     { statement, signature }: StatementPacket,
@@ -167,6 +180,7 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
       for (const command of commands) {
         if (command.kind === "keep-core") keepCore(command.recordHash, command.core);
         if (command.kind === "own-vote") takeVote(member, command);
+        if (command.kind === "void-vote") freeSlot(member, command.recordHash);
         if (command.kind !== "multicast" && command.kind !== "unicast") continue;
         const { packet } = command;
         if (packet.kind === "statement_packet") takeStatement(committed, packet);

@@ -1,0 +1,213 @@
+// Proposals that come to nothing: an author's withdrawal, the refusals of members who never voted and never will, and the
+// void that enough of them prove. A void record can never be certified, so whoever is locked on it is free again.
+// Knows what policy said, not why. Implements HIS-90 to HIS-98.
+
+import * as Statement from "../history/Statement.ts";
+import * as Void from "../history/Void.ts";
+import type { PostId } from "../identity/Identifier.ts";
+import * as Limits from "../Limits.ts";
+import type { Draft } from "./Draft.ts";
+import type { ReceivedOf } from "./Event.ts";
+import { maySign } from "./OwnVotes.ts";
+import type { OpenRecord } from "./State.ts";
+
+/** Whether a record is one that this member has refused: it gets no lock and no action vote of it, ever. */
+export const isRefused = ({ inputs }: Draft, record: OpenRecord): boolean => inputs.self in record.refusals;
+
+/** Whether this member has proof that a record can never be certified. */
+export const isVoid = ({ state }: Draft, recordHash: OpenRecord["recordHash"]): boolean =>
+  state.voids.includes(recordHash);
+
+const byAction = ({ state }: Draft, actionHash: OpenRecord["actionHash"]): OpenRecord | undefined =>
+  state.open.find((record) => record.actionHash === actionHash);
+
+// ---------- withdrawals
+
+export const takeWithdrawal = (
+  draft: Draft,
+  { from, laneSequence, packet }: ReceivedOf<"withdrawal">,
+): void => {
+  const { signature, ...statement } = packet;
+  const record = byAction(draft, statement.actionHash);
+  if (record === undefined || record.withdrawal !== null) return;
+  const card = draft.inputs.members.cardOf(from);
+  const isBelieved =
+    laneSequence !== null &&
+    statement.authorAgentId === from &&
+    record.author === from &&
+    card !== undefined &&
+    Statement.verify(draft.inputs.trust.verifier, card.signingKey, statement, signature);
+  if (!isBelieved) return draft.note("a withdrawal is not the author's, or came outside the lane");
+  draft.replaceOpen({ ...record, withdrawal: signature });
+};
+
+/** The owner wants an own intent to come to nothing. What nobody has seen ends at once; the rest is asked of the members. */
+export const withdraw = (draft: Draft, { postId }: { readonly postId: PostId }): void => {
+  const { state } = draft;
+  if (draft.endedIntents.has(postId) || state.withdrawing?.postId === postId) return;
+  if (state.everProposed !== postId) return end(draft, postId, "withdrawn");
+  state.withdrawing = { postId, as: "withdrawn" };
+};
+
+/** The own proposals of the intent that is withdrawn: at most one a round, and those that are kept from earlier ones. */
+const ownOf = ({ state, inputs }: Draft, postId: PostId): ReadonlyArray<OpenRecord> =>
+  state.open.filter((record) => record.author === inputs.self && record.postId === postId);
+
+/** Signs the withdrawal of every own proposal of the intent, once each, and tells everybody. */
+const withdrawProposal = (draft: Draft): boolean => {
+  const { state, inputs } = draft;
+  if (state.withdrawing === null || !maySign(draft)) return false;
+  const records = ownOf(draft, state.withdrawing.postId).filter(({ withdrawal }) => withdrawal === null);
+  for (const record of records) {
+    const statement = {
+      kind: "withdrawal" as const,
+      authorAgentId: inputs.self,
+      actionHash: record.actionHash,
+    };
+    const signature = Statement.sign(inputs.signer, statement);
+    draft.replaceOpen({ ...record, withdrawal: signature });
+    draft.multicast({ ...statement, signature });
+  }
+  return records.length > 0;
+};
+
+// ---------- refusals
+
+export const takeRefusal = (draft: Draft, { from, laneSequence, packet }: ReceivedOf<"refusal">): void => {
+  const record = byAction(draft, packet.actionHash);
+  if (record === undefined || from in record.refusals) return;
+  const isBelieved =
+    laneSequence !== null &&
+    packet.signerAgentId === from &&
+    Void.isSigned(draft.inputs.trust, draft.inputs.members, packet);
+  if (!isBelieved) return draft.note("a refusal is not its sender's, or came outside the lane");
+  const { reason, signature } = packet;
+  draft.replaceOpen({ ...record, refusals: { ...record.refusals, [from]: { reason, signature } } });
+  draft.progressed = true;
+};
+
+/** Why this member will not vote for a record, or null. Content is never a reason: that is the recipient's firewall's. */
+const reasonOf = ({ inputs }: Draft, record: OpenRecord): Statement.Refusal["reason"] | null => {
+  if (record.withdrawal !== null) return "withdrawn";
+  const isForeignGenesis = record.height === 0 && record.author !== inputs.self;
+  return isForeignGenesis && !inputs.admits(record.author) ? "contact-policy" : null;
+};
+
+/** Refuses what will get no vote of this member: only where it has not cast one, and for good. */
+const refuse = (draft: Draft): boolean => {
+  const { inputs } = draft;
+  if (!maySign(draft)) return false;
+  for (const record of draft.state.open) {
+    if (inputs.self in record.action || isRefused(draft, record)) continue;
+    const reason = reasonOf(draft, record);
+    if (reason === null) continue;
+    const statement = {
+      kind: "refusal" as const,
+      signerAgentId: inputs.self,
+      actionHash: record.actionHash,
+      reason,
+    };
+    const signature = Statement.sign(inputs.signer, statement);
+    draft.replaceOpen({
+      ...record,
+      refusals: { ...record.refusals, [inputs.self]: { reason, signature } },
+    });
+    draft.multicast({ ...statement, signature });
+    return true;
+  }
+  return false;
+};
+
+/** Says an own refusal or withdrawal again: whoever repeats a proposal has not heard it. */
+export const repeatRefusal = (draft: Draft, record: OpenRecord): void => {
+  const own = record.refusals[draft.inputs.self];
+  if (own === undefined || !draft.inputs.folded) return;
+  const { actionHash } = record;
+  draft.multicast({ kind: "refusal", signerAgentId: draft.inputs.self, actionHash, ...own });
+};
+
+/** An own proposal whose end was asked for is said again together with the wish that it end. */
+export const repeatWithdrawals = (draft: Draft): void => {
+  const { state, inputs } = draft;
+  if (state.withdrawing === null || !inputs.folded) return;
+  for (const { actionHash, withdrawal } of ownOf(draft, state.withdrawing.postId)) {
+    if (withdrawal !== null)
+      draft.multicast({ kind: "withdrawal", authorAgentId: inputs.self, actionHash, signature: withdrawal });
+  }
+};
+
+// ---------- what follows
+
+/** Enough refusals: the record goes, its lock and the vote for it with it. Its hash is kept while it could come back. */
+const releaseVoid = (draft: Draft): boolean => {
+  const { state, inputs } = draft;
+  const record = state.open.find(
+    ({ height, refusals }) => Object.keys(refusals).length >= Void.refusalsNeeded(inputs.members.n, height),
+  );
+  if (record === undefined) return false;
+  const { recordHash } = record;
+  const { slot, proposal } = state;
+  state.voids = [...state.voids, recordHash];
+  if (inputs.self in record.action) draft.commands.push({ kind: "void-vote", recordHash });
+  if (slot.lock === recordHash || slot.actionVote === recordHash) {
+    state.slot = { ...slot, lock: null, actionVote: null, relayed: false };
+  }
+  if (proposal?.recordHash === recordHash) state.proposal = null;
+  if (state.spread?.recordHash === recordHash) state.spread = null;
+  draft.keepOpen((other) => other.recordHash !== recordHash);
+  return true;
+};
+
+/**
+ * The author of a GENESIS stops at the first refusal: with one member against it there is no conversation. It reports
+ * `refused` once that is certain, because a liar may refuse and vote.
+ */
+const stopRefused = (draft: Draft): boolean => {
+  const { state, inputs } = draft;
+  const record = state.open.find(
+    ({ author, height, refusals, postId }) =>
+      author === inputs.self &&
+      height === 0 &&
+      state.everProposed === postId &&
+      state.withdrawing === null &&
+      Object.keys(refusals).some((signer) => signer !== inputs.self),
+  );
+  if (record === undefined) return false;
+  state.withdrawing = { postId: record.postId, as: "refused" };
+  return true;
+};
+
+/** A withdrawn intent has ended once no proposal of it can be certified any more. */
+const endWithdrawn = (draft: Draft): boolean => {
+  const { state } = draft;
+  const { withdrawing } = state;
+  if (withdrawing === null || ownOf(draft, withdrawing.postId).length > 0) return false;
+  state.withdrawing = null;
+  if (withdrawing.as === null) state.everProposed = null;
+  else end(draft, withdrawing.postId, withdrawing.as);
+  return true;
+};
+
+const end = (draft: Draft, postId: PostId, outcome: "refused" | "withdrawn" | "outcome-unknown"): void => {
+  if (draft.state.everProposed === postId) draft.state.everProposed = null;
+  draft.endedIntents.add(postId);
+  draft.commands.push({ kind: "intent-ended", postId, outcome });
+};
+
+/**
+ * An own intent whose lifetime is over. Nobody saw it: it has come to nothing. It was proposed: the members are asked, and
+ * when they have not settled it in time nobody can say.
+ */
+export const expire = (draft: Draft, postId: PostId, expiredAt: number): void => {
+  const { state, inputs } = draft;
+  if (state.everProposed !== postId) return end(draft, postId, "outcome-unknown");
+  state.withdrawing ??= { postId, as: "withdrawn" };
+  if (state.withdrawing.as === null || expiredAt + Limits.withdrawalMs > inputs.now) return;
+  state.withdrawing = { postId, as: null };
+  draft.endedIntents.add(postId);
+  draft.commands.push({ kind: "intent-ended", postId, outcome: "outcome-unknown" });
+};
+
+/** The rules of this file, in their order; whether one of them changed anything. */
+export const settleRefusals = (draft: Draft): boolean =>
+  stopRefused(draft) || withdrawProposal(draft) || refuse(draft) || releaseVoid(draft) || endWithdrawn(draft);
