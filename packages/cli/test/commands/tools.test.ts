@@ -1,13 +1,14 @@
 // Two people's endpoints: every tool command, and a conversation exported by one and verified by the other.
 
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { failureOf, repositoryRoot, run, runHere, serve, type Served } from "../Binary.ts";
-import { joined, json, network, root, startDaemon } from "../Town.ts";
+import { joined, json, network, refusal, root, startDaemon } from "../Town.ts";
 
 const ada = join(root, "ada");
 const bob = join(root, "bob");
@@ -44,9 +45,10 @@ describe("the tool commands", () => {
     expect(sent).toMatchObject({ status: "certified", postId: expect.stringMatching(/^pst_/) as unknown });
     expect(await json("send", "agent:bob-agent", text, "--key", "one", "--state", ada)).toEqual(sent);
 
-    const inbox = (await json("inbox", "--state", bob)) as {
-      items: Array<{ deliveryToken: string; item: object }>;
-    };
+    type Inbox = { readonly items: Array<{ deliveryToken: string; item: object }> };
+    let inbox: Inbox;
+    // Certified is what the author's answer says; the other commits when the notice has reached it.
+    while ((inbox = (await json("inbox", "--state", bob)) as Inbox).items.length === 0) await sleep(20);
     expect(inbox.items).toHaveLength(1);
     const [{ deliveryToken, item }] = inbox.items as [{ deliveryToken: string; item: object }];
     expect(item).toEqual({
@@ -164,6 +166,82 @@ describe("export and verify", () => {
       await json("export", "agent:ada-agent", "--output", other, "--state", bob);
       const again = await json("verify", other, "--registry-key", network.ready["registryKey"] as string);
       expect(again).toMatchObject({ ok: true, exportedBy: "bob-agent", posts: verified["posts"] });
+    },
+  );
+
+  verifies(
+    "HIS-117",
+    "verify --full checks a store beside its daemon, and finds what was changed in a copy",
+    async () => {
+      const bytesOf = (state: string): string => readFileSync(join(state, "endpoint.sqlite"), "base64");
+      const { records, headRecordHash } = await json(
+        "export",
+        "agent:bob-agent",
+        "--output",
+        join(root, "beside.jsonl"),
+        "--state",
+        ada,
+      );
+      const verified = await json("verify", "--full", "--state", ada);
+      expect(verified).toMatchObject({ ok: true, records: expect.any(Number) as unknown });
+      expect(verified["conversations"]).toContainEqual({
+        address: "agent:bob-agent",
+        records,
+        headRecordHash,
+      });
+      const { code, stdout } = await runHere(["verify", "--full", "--state", ada]);
+      expect([code, stdout]).toEqual([
+        0,
+        expect.stringMatching(/^verified: \d+ records? in \d+ conversations?, every/m),
+      ]);
+
+      const copy = join(root, "copy of ada");
+      cpSync(ada, copy, { recursive: true, filter: (path) => !/sqlite|lock|endpoint\.json/.test(path) });
+      const store = join(copy, "endpoint.sqlite");
+      const original = new DatabaseSync(join(ada, "endpoint.sqlite"), { readOnly: true });
+      original.exec(`VACUUM INTO '${store}'`);
+      original.close();
+      expect(await json("verify", "--full", "--state", copy)).toEqual(verified);
+      const before = bytesOf(copy);
+      const other = ["--registry-key", String(network.ready["routerKey"])];
+      expect(await refusal("verify", "--full", "--state", copy, ...other)).toEqual([1, "store-corrupt"]);
+      expect(bytesOf(copy)).toBe(before);
+      const changed = new DatabaseSync(store);
+      changed.exec("UPDATE record SET evidence = replace(evidence, 'durabilityVotes', 'durabilityvotes')");
+      changed.close();
+      const ended = await runHere(["verify", "--full", "--state", copy, "--json"]);
+      expect([ended.code, failureOf(ended)]).toEqual([
+        1,
+        {
+          reason: "store-corrupt",
+          message: expect.stringMatching(
+            /height 0 of conversation cnv_.*restore it from a backup/,
+          ) as unknown,
+          next: "",
+        },
+      ]);
+    },
+  );
+
+  verifies(
+    ["HIS-117", "RUN-03"],
+    "verify --full is refused where there is no store, and beside a file",
+    async () => {
+      const none = join(root, "nobody");
+      expect(
+        await refusal(
+          "verify",
+          "--full",
+          "--registry-key",
+          String(network.ready["registryKey"]),
+          "--state",
+          none,
+        ),
+      ).toEqual([1, "no-store"]);
+      expect(await refusal("verify", "--full", "--state", none)).toEqual([2, "usage"]);
+      expect(await refusal("verify", "--full", "talk.jsonl", "--state", ada)).toEqual([2, "usage"]);
+      expect(await refusal("verify", "--state", ada)).toEqual([2, "usage"]);
+      expect(existsSync(none)).toBe(false);
     },
   );
 

@@ -9,7 +9,7 @@ export type Row = Readonly<Record<string, SQLInputValue>>;
 /** The store cannot be used as it is; the message says what to do. Nothing has been changed or deleted. */
 export class StoreError extends Error {
   override readonly name = "StoreError";
-  readonly reason: "newer-schema" | "corrupt" | "unavailable";
+  readonly reason: "newer-schema" | "older-schema" | "corrupt" | "unavailable";
   constructor(reason: StoreError["reason"], message: string, options?: ErrorOptions) {
     super(message, options);
     this.reason = reason;
@@ -106,22 +106,52 @@ const prepareFile = (sqlite: DatabaseSync): void => {
   migrate(sqlite, version);
 };
 
-/**
- * Opens or creates the store. `busyMs`: how long to wait for a foreign lock before a write fails. Throws `StoreError`.
- */
-export const open = (path: string, busyMs = 5_000): Database => {
+/** Opens the file, makes it ready by `prepare`, and closes it again when that fails. Throws `StoreError`. */
+const opened = (
+  path: string,
+  options: { readonly timeout: number; readonly readOnly?: boolean },
+  prepare: (sqlite: DatabaseSync) => void,
+): DatabaseSync => {
   let sqlite: DatabaseSync;
   try {
-    sqlite = new DatabaseSync(path, { timeout: busyMs });
+    sqlite = new DatabaseSync(path, options);
   } catch (error) {
     throw explained(error);
   }
   try {
-    prepareFile(sqlite);
+    prepare(sqlite);
   } catch (error) {
     sqlite.close();
     throw explained(error);
   }
+  return sqlite;
+};
+
+/**
+ * Opens or creates the store. `busyMs`: how long to wait for a foreign lock before a write fails. Throws `StoreError`.
+ */
+export const open = (path: string, busyMs = 5_000): Database =>
+  databaseOf(opened(path, { timeout: busyMs }, prepareFile));
+
+/** Reads come from one snapshot from here on: it is taken with the first of them, which looks at the schema. */
+const prepareSnapshot = (sqlite: DatabaseSync): void => {
+  sqlite.exec("BEGIN");
+  const version = versionOf(sqlite);
+  if (version === migrations.length) return;
+  throw new StoreError(
+    "older-schema",
+    `the store has schema ${version} and this program knows ${migrations.length}: start the daemon once, which brings it up`,
+  );
+};
+
+/**
+ * Opens the store as it is at this moment, for reading alone: beside a daemon that goes on writing, or without one. Every
+ * write fails. Throws `StoreError`.
+ */
+export const openSnapshot = (path: string, busyMs = 5_000): Database =>
+  databaseOf(opened(path, { timeout: busyMs, readOnly: true }, prepareSnapshot));
+
+const databaseOf = (sqlite: DatabaseSync): Database => {
   const prepare = statementsOf(sqlite);
   let depth = 0;
   return {

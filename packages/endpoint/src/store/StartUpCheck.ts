@@ -50,6 +50,9 @@ interface Walk {
   head: ChainHead | null;
 }
 
+/** `everything`: every signature is verified whatever the checkpoint says, and nothing is written. */
+export type Scope = "since-checkpoint" | "everything";
+
 /**
  * Checks the whole store. Throws `StoreError`, with reason `corrupt` when anything is not as it was stored; returns how
  * many records it walked and verified.
@@ -57,11 +60,12 @@ interface Walk {
 export const check = async (
   db: Database,
   trust: Trust,
+  scope: Scope = "since-checkpoint",
 ): Promise<{ readonly records: number; readonly verified: number }> => {
   try {
     checkFile(db);
     checkCards(db, trust);
-    return await checkConversations(db, trust);
+    return await checkConversations(db, trust, scope);
   } catch (error) {
     throw explained(error);
   }
@@ -94,6 +98,7 @@ const checkCards = (db: Database, { verifier, registryKey }: Trust): void => {
 const checkConversations = async (
   db: Database,
   trust: Trust,
+  scope: Scope,
 ): Promise<{ readonly records: number; readonly verified: number }> => {
   const checkpoint = Settings.integer(db, "verified_sequence");
   let records = 0;
@@ -113,7 +118,7 @@ const checkConversations = async (
       if (!areKept(anchors, record))
         throw corrupt(conversationId, "stands under an anchor that is not there");
       records++;
-      if (walk.sequence > checkpoint) walk.unverified.push(record);
+      if (scope === "everything" || walk.sequence > checkpoint) walk.unverified.push(record);
       if (walk.unverified.length >= batchMax) verified += await verify(db, trust, walk);
     }
     verified += await verify(db, trust, walk);
@@ -123,7 +128,9 @@ const checkConversations = async (
     }
   }
   if (checkpoint > lastSequence) throw damagedStore("it holds less than what was verified of it");
-  if (lastSequence > checkpoint) db.transaction(() => Settings.put(db, "verified_sequence", lastSequence));
+  if (scope !== "everything" && lastSequence > checkpoint) {
+    db.transaction(() => Settings.put(db, "verified_sequence", lastSequence));
+  }
   return { records, verified };
 };
 

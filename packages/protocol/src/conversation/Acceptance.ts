@@ -5,7 +5,7 @@ import type { CompletedReanchor, RouterAnchor } from "../history/Evidence.ts";
 import * as Reanchor from "../history/Reanchor.ts";
 import * as Record from "../history/Record.ts";
 import * as Limits from "../Limits.ts";
-import { isActionCertified } from "./Certificates.ts";
+import { leaveMissing } from "./Behind.ts";
 import type { Draft } from "./Draft.ts";
 import { bestPrepared, preparedRound } from "./Preparation.ts";
 import { type AcceptedAnchor, emptyCarrying, emptySlot, nextHeight } from "./State.ts";
@@ -42,7 +42,7 @@ const standsHere = (
   const above = draft.certifiedAt((base?.height ?? -1) + 1);
   if (above !== null) return above.recordHash === carried.recordHash;
   const record = draft.find(carried.recordHash);
-  if (record === undefined || !isActionCertified(draft, record)) return false;
+  if (record === undefined || preparedRound(draft, record) < 0) return false;
   // A statement may claim any place for a record that is prepared: only the one directly above the base is carried.
   if (record.previousRecordHash !== (base?.recordHash ?? null)) return false;
   const proven = Math.max(preparedRound(draft, record), state.rounds.proven[carried.recordHash] ?? -1);
@@ -86,6 +86,7 @@ const acceptReanchor = (draft: Draft, anchor: RouterAnchor): void => {
       record.recordHash === accepted.carried ||
       record.recordHash === best?.record.recordHash,
   );
+  leaveMissing(draft, accepted);
   // Whoever has certified the carried record already shows that to the others.
   if (accepted.carried !== null && state.head?.recordHash === accepted.carried) {
     const at = draft.inputs.now + Limits.spreadStepMs * draft.inputs.members.indexOf(draft.inputs.self);

@@ -7,7 +7,7 @@ import { faultsOf } from "../history/Quorum.ts";
 import type { AgentId } from "../identity/Identifier.ts";
 import * as Limits from "../Limits.ts";
 import type { Draft } from "./Draft.ts";
-import type { Behind, Missing, Named, OpenRecord } from "./State.ts";
+import type { AcceptedAnchor, Behind, Missing, Named, OpenRecord } from "./State.ts";
 import { follows, nextHeight } from "./State.ts";
 
 /** What this member cannot commit. */
@@ -144,6 +144,20 @@ export const withKeptEvidence = (draft: Draft, record: OpenRecord): OpenRecord =
     action: { ...missing.action, ...record.action },
     durability: { ...missing.durability, ...record.durability },
   };
+};
+
+/** A round has ended: what its certificates named without showing it is no longer owed, unless the next round carries it. */
+export const leaveMissing = (draft: Draft, { anchorHash, carried }: AcceptedAnchor): void => {
+  const { behind } = draft.state;
+  if (behind === null || behind.missing === null) return;
+  const { missing, target } = behind;
+  if (missing.anchorHash === anchorHash || missing.recordHash === carried) return;
+  draft.state.behind = {
+    ...behind,
+    missing: null,
+    target: target?.recordHash === missing.recordHash ? null : target,
+  };
+  easeBehind(draft);
 };
 
 /** A record was committed: evidence about its height and those below has served. */

@@ -176,7 +176,6 @@ export const takeRecordResponse = (draft: Draft, { packet }: ReceivedOf<"record_
   const isMissing = state.behind?.missing?.recordHash === recordHash;
   if (!isMissing && !isWanted(draft, recordHash)) return noteUnasked(draft, recordHash);
   if (core.action.height !== nextHeight(state)) return;
-  if (draft.find(recordHash) !== undefined) return keepVotes(draft, recordHash, "action", actionSignatures);
   try {
     const members = verifyCore(inputs.trust, headOf(draft), recordHash, core);
     if (routerAnchor.kind === "completed_reanchor")
@@ -196,7 +195,13 @@ export const takeRecordResponse = (draft: Draft, { packet }: ReceivedOf<"record_
     return draft.note("a fetched record repeats a certified post");
   }
   draft.keepAnchor(core.anchorHash, routerAnchor);
-  const record = openRecordOf(recordHash, core, { authorSignature: null, laneSequence: null });
-  draft.addOpen(withKeptEvidence(draft, record), core);
+  // What the lane brought under an anchor that was never accepted here may still lack that anchor and its votes.
+  if (draft.find(recordHash) === undefined) {
+    const record = openRecordOf(recordHash, core, inputs.routerInstanceId, {
+      authorSignature: null,
+      laneSequence: null,
+    });
+    draft.addOpen(withKeptEvidence(draft, record), core);
+  }
   keepVotes(draft, recordHash, "action", actionSignatures);
 };

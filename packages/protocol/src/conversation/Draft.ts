@@ -174,7 +174,10 @@ export class Draft {
   #watchStall(): void {
     const { state, inputs } = this;
     const { stall } = state.rounds;
-    if (!inputs.folded || (!hasOpenWork(state) && !hasCandidate(state) && !areLeft(state))) {
+    if (
+      !inputs.folded ||
+      (!hasOpenWork(state) && !hasCandidate(state) && !areLeft(state, inputs.members.n))
+    ) {
       if (stall !== null || state.rounds.heard.length > 0)
         state.rounds = { ...state.rounds, stall: null, heard: [] };
     } else if (this.progressed || stall === null) {

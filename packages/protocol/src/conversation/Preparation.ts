@@ -31,9 +31,9 @@ export const bestPrepared = (
   return best;
 };
 
-/** Whether a record is certified here, or open with its action certificate. */
+/** Whether a record is certified here, or open with its action certificate and the anchor that both stand under. */
 export const isPreparedHere = (draft: Draft, recordHash: RecordHash): boolean => {
   if (draft.certified(recordHash) !== null) return true;
   const record = draft.find(recordHash);
-  return record !== undefined && isActionCertified(draft, record);
+  return record !== undefined && preparedRound(draft, record) >= 0;
 };

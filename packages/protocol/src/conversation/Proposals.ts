@@ -39,7 +39,10 @@ export const takeProposal = (
     return draft.note("a proposal's signature does not verify");
   }
   const place = author === from ? { laneSequence } : { laneSequence: null, relays: { [from]: laneSequence } };
-  const record = { ...openRecordOf(recordHash, core, { authorSignature, laneSequence: null }), ...place };
+  const record = {
+    ...openRecordOf(recordHash, core, inputs.routerInstanceId, { authorSignature, laneSequence: null }),
+    ...place,
+  };
   const action = authorVoteOf(draft, record, packet.actionVote);
   if (action === null)
     return draft.note("a proposal's own action vote is missing, superfluous or does not verify");
@@ -108,14 +111,8 @@ const problemOf = (
     return "a proposal stands on another predecessor than the certified head";
   }
   if (action.kind === "genesis") {
-    const { anchor } = action;
-    const wrong =
-      anchor.kind === "genesis_anchor"
-        ? anchor.routerInstanceId !== inputs.routerInstanceId
-        : state.head === null &&
-          core.anchorHash !== state.anchor?.anchorHash &&
-          anchor.round < state.rounds.bound;
-    if (wrong) return "a GENESIS names another Router instance or a round that is over";
+    const isOver = core.anchorHash !== state.anchor?.anchorHash && action.anchor.round < state.rounds.bound;
+    if (isOver) return "a GENESIS names a round that is over";
   }
   const { postId } = action.postIntent;
   if (draft.postUsed(action.authorAgentId, postId)) return "a proposal repeats a certified post";

@@ -8,7 +8,7 @@ import type { Draft } from "./Draft.ts";
 import type { AgentId } from "../identity/Identifier.ts";
 import { askForPending, askForStated } from "./Lacking.ts";
 import { completeAsLeader } from "./Leadership.ts";
-import { areLeft, hasCandidate, isUnderWay } from "./State.ts";
+import { areLeft, hasCandidate, isApart, isUnderWay } from "./State.ts";
 import { bind } from "./Statements.ts";
 import { reached, repeatWish, sayHere, wishFor } from "./Wishes.ts";
 
@@ -55,7 +55,7 @@ export const stallTick = (draft: Draft): void => {
   const { stall, heard, bound, wishes } = state.rounds;
   if (stall === null || stall.at > inputs.now) return;
   const intervalMs = Math.min(stall.intervalMs * 2, Limits.roundMsMax);
-  const { quorum } = inputs.members;
+  const { n, quorum } = inputs.members;
   const changing = bound > (state.anchor?.round ?? 0);
   const there =
     Object.entries(wishes).filter(([id, round]) => id !== inputs.self && round >= bound).length + 1;
@@ -68,7 +68,7 @@ export const stallTick = (draft: Draft): void => {
   }
   // Where all is quiet nobody is heard but the one that is left behind: it is helped without waiting for others. One that is
   // not joined for so long has gone, or never meant it; if it is there, it states its round again.
-  if (areLeft(state) && stall.intervalMs < Limits.roundMsMax) wishFor(draft, bound + 1);
+  if (areLeft(state, n) && stall.intervalMs < Limits.roundMsMax) wishFor(draft, bound + 1);
   else lapse(draft);
 };
 
@@ -79,6 +79,7 @@ const lapse = (draft: Draft): void => {
     Object.entries(stated).map(([signer, round]) => [signer, Math.min(round, bound)]),
   );
   draft.changeRounds({ wish: 0, wishes: known, stated: known, stall: null });
+  draft.keepOpen((record) => !isApart(draft.state, record, draft.inputs.members.n));
 };
 
 /** What silence repeats of a round that is being changed. */

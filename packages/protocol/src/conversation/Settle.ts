@@ -300,7 +300,10 @@ const propose = (draft: Draft): boolean => {
     authorAgentId: inputs.self,
     actionHash: core.actionHash,
   });
-  const record = openRecordOf(recordHash, core, { authorSignature, laneSequence: null });
+  const record = openRecordOf(recordHash, core, inputs.routerInstanceId, {
+    authorSignature,
+    laneSequence: null,
+  });
   draft.addOpen(record, core);
   acceptAnchor(draft, record);
   if (inputs.members.n === 2) signActionVote(draft, record, true);

@@ -40,7 +40,7 @@ export interface OpenRecord extends Voted {
   readonly postId: PostId;
   readonly postIntentHash: PostIntentHash;
   readonly authorSignature: Ed25519Signature | null;
-  /** It is a GENESIS that brings the anchor of round 0 along: it needs no accepted one. */
+  /** It is a GENESIS that brings the anchor of round 0 along, of the Router that this member is bound to: it needs no accepted one. */
   readonly isFirst: boolean;
   /** Its author's place in the lane; null until the lane brought it. Only a record with a place can take the lock. */
   readonly laneSequence: number | null;
@@ -64,6 +64,7 @@ export interface OpenRecord extends Voted {
 export const openRecordOf = (
   recordHash: RecordHash,
   core: RecordCore,
+  routerInstanceId: RouterInstanceId | null,
   place: Pick<OpenRecord, "authorSignature" | "laneSequence">,
 ): OpenRecord => ({
   recordHash,
@@ -74,7 +75,10 @@ export const openRecordOf = (
   author: core.action.authorAgentId,
   postId: core.action.postIntent.postId,
   postIntentHash: core.action.postIntentHash,
-  isFirst: core.action.kind === "genesis" && core.action.anchor.kind === "genesis_anchor",
+  isFirst:
+    core.action.kind === "genesis" &&
+    core.action.anchor.kind === "genesis_anchor" &&
+    core.action.anchor.routerInstanceId === routerInstanceId,
   ...place,
   relays: {},
   carry: null,
@@ -322,9 +326,20 @@ export const hasCandidate = (state: State): boolean =>
 export const hasOpenWork = (state: State): boolean =>
   isUnderWay(state) || state.rounds.wish > state.rounds.bound;
 
-/** Members who stated a later round than binds this one: they cannot vote here any more, which is work for everybody. */
-export const areLeft = ({ rounds }: State): boolean =>
-  Object.values(rounds.stated).some((round) => round > rounds.bound);
+/**
+ * A GENESIS of n members, not prepared, whose author has accepted another anchor than this member: neither can have the
+ * other's vote.
+ */
+export const isApart = (state: State, record: OpenRecord, n: number): boolean =>
+  state.head === null &&
+  record.height === 0 &&
+  Object.keys(record.action).length < n &&
+  !isNext(state, record);
+
+/** Members who stated a later round than binds this one, or opened another: they have no vote here, which is work for all. */
+export const areLeft = (state: State, n: number): boolean =>
+  Object.values(state.rounds.stated).some((round) => round > state.rounds.bound) ||
+  state.open.some((record) => isApart(state, record, n));
 
 /** The earliest time at which a `tick` would do something, or null. The expiry of intents is not among them. */
 export const nextWake = (state: State): number | null => {

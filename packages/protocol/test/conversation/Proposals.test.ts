@@ -205,7 +205,7 @@ describe("a proposal is as if it had never come", () => {
 describe("a GENESIS", () => {
   verifies(
     ["HIS-21", "HIS-06", "HIS-79"],
-    "names the Router that this member is bound to, and waits for a round that has not begun",
+    "takes the lock only under the Router that this member is bound to, and in a round that has begun",
     () => {
       const story = scenario(3, false);
       const { world } = story;
@@ -220,9 +220,9 @@ describe("a GENESIS", () => {
         "B",
         genesis({ ...anchor, routerInstanceId: RouterInstanceId.fromBytes(Buffer.alloc(16, 1)) }),
       );
+      expect(held(story, "A")).toBe(1);
       hand(story, "A", "B", genesis({ ...anchor, round: 1 }));
-      expect(held(story, "A")).toBe(0);
-      expect(story.notes()).toHaveLength(2);
+      expect(story.notes()).toHaveLength(1);
       const { conversationId, membershipHash, routerInstanceId } = anchor;
       hand(
         story,
@@ -239,7 +239,7 @@ describe("a GENESIS", () => {
           carriedRecordHash: null,
         }),
       );
-      expect(held(story, "A")).toBe(1);
+      expect(held(story, "A")).toBe(2);
       expect(story.at("A").disk.state).toMatchObject({ anchor: null, slot: { lock: null } });
       hand(story, "A", "B", genesis(anchor));
       expect(story.at("A").disk.state.slot.lock).not.toBeNull();

@@ -79,6 +79,24 @@ const restartAll = (world: World, members: ReadonlyArray<Member>): void => {
   }
 };
 
+/** For the trace: where each member stands. */
+const noteStandings = ({ honest, note }: Run): void => {
+  for (const { index, up, disk } of honest) {
+    const { head, anchor, rounds, slot, behind, open } = disk.state;
+    const words = [
+      `${index}${up ? "" : " (down)"} stands at height ${head?.height ?? "none"}`,
+      `round ${anchor?.round ?? "none"}${rounds.bound === (anchor?.round ?? 0) ? "" : `, bound to ${rounds.bound}`}`,
+      `${open.length} open records`,
+      ...(slot.lock === null ? [] : ["a lock"]),
+      ...(slot.durabilityVote === null ? [] : ["a staged record"]),
+      ...(behind === null
+        ? []
+        : [`behind${behind.gap ? " by a gap" : ""}${behind.missing === null ? "" : ", missing a core"}`]),
+    ];
+    note(words.join(", "));
+  }
+};
+
 /** Calms the world and asks for what must have come of the run. `certified` counts the chain as it then is. */
 export const settleDown = (run: Run, certified: () => number): void => {
   const { seed, world, environment, random } = run;
@@ -89,6 +107,7 @@ export const settleDown = (run: Run, certified: () => number): void => {
   const present = honest.filter(({ index }) => index < run.honest.length - environment.absent);
   const passes = (minutes: number): boolean => calm(world, { horizonMs: minutes * 60_000, random });
   passes(environment.nuisance ? 2 : 10);
+  noteStandings(run);
   if (isLive) {
     if (environment.authors <= present.length) askEnded(present);
     askStaged(present);
@@ -97,6 +116,7 @@ export const settleDown = (run: Run, certified: () => number): void => {
   // Who missed the last evidence learns of it from the next: a conversation that goes on leaves nobody behind.
   if (isLive) world.submit(honest[0]?.index ?? 0, "afterwards");
   const rested = passes(60);
+  noteStandings(run);
   if (!isLive) return;
   askEnded(honest);
   askWhole(honest, certified());

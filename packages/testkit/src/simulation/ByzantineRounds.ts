@@ -93,11 +93,11 @@ const changing = (liars: Liars): ReadonlyArray<Deed> => {
     const latest = heard().at(-1)?.statement.round;
     const round = random.chance(0.7) ? (latest ?? roundNear(liars, near)) : roundNear(liars, near);
     const leader = members.find(({ id }) => id === Reanchor.leaderOf(world.members, round)) ?? from;
-    const true_ = heard()
+    const spoken = heard()
       .filter(({ statement }) => statement.round === round)
       .map(signedOf);
     const invented = members.map((member) => inventedBy(member, round));
-    const pool = shuffled(random.chance(0.5) ? [...true_, ...invented] : [...invented, ...true_], random);
+    const pool = shuffled(random.chance(0.5) ? [...spoken, ...invented] : [...invented, ...spoken], random);
     const bySigner = new Map(pool.map((statement) => [statement.signerAgentId, statement]));
     const chosen = new Set(shuffled([...bySigner.keys()], random).slice(0, quorum));
     const statements = world.members.ids.flatMap((id) => (chosen.has(id) ? (bySigner.get(id) ?? []) : []));

@@ -29,10 +29,8 @@ export interface Member {
   up: boolean;
   connected: boolean;
   folded: boolean;
-  /** The Router instance that this member is bound to: its place among the world's. */
-  router: number;
-  /** Rollbacks of that instance that this member has met. */
-  rollbacksMet: number;
+  /** How it stands to the Router's instances. */
+  readonly binding: Router.Binding;
   /** The lane's length that the Router named on the last connection. */
   tail: number;
   /** Cut off from the Router, whatever it tries. */
@@ -62,9 +60,9 @@ export interface World {
   readonly all: ReadonlyArray<Member>;
   readonly trust: Inputs["trust"];
   readonly wire: Wire;
-  /** The newest Router instance's. */
+  /** That of the Router's instance which members now meet. */
   readonly routerInstanceId: RouterInstanceId;
-  /** The newest Router instance's lane, as its first member is shown it. */
+  /** That instance's lane, as its first member is shown it. */
   readonly lane: Array<Envelope>;
   now: number;
   /** Whether the Router answers at all. */
@@ -98,8 +96,8 @@ export interface World {
   readonly restart: (index: number) => void;
   readonly disconnect: (index: number) => void;
   readonly connect: (index: number) => void;
-  /** A fresh instance takes the Router's place; members meet it when they next connect. */
-  readonly replaceRouter: () => void;
+  /** A fresh instance takes the Router's place, or an earlier one comes back; members meet it when they next connect. */
+  readonly replaceRouter: (earlier?: Random) => void;
   /** The Router's log comes back older; every connection ends. */
   readonly rollBackRouter: (length: number, random: Random) => void;
   /** From now on the Router shows each member its own order of the lane; null makes it honest again. */
@@ -123,8 +121,8 @@ const nobody: ReadonlySet<AgentId> = new Set();
 export const createWorld = ({ agents, trust, wire = plainWire }: WorldOptions): World => {
   const members = Membership.ofCards(agents.map((agent) => agent.card));
   const routers: Array<Router.RouterInstance> = [Router.createInstance(0, members.n)];
-  const newest = (): Router.RouterInstance => routers[routers.length - 1] as Router.RouterInstance;
-  const routerOf = ({ router }: Member): Router.RouterInstance => routers[router] as Router.RouterInstance;
+  let current = routers[0] as Router.RouterInstance;
+  const routerOf = ({ binding }: Member): Router.RouterInstance => binding.instance;
   const signerOf = new Map(agents.map(({ card, signer }) => [card.agentId, signer]));
   const all = members.ids.map((id, index): Member => ({
     index,
@@ -134,8 +132,7 @@ export const createWorld = ({ agents, trust, wire = plainWire }: WorldOptions): 
     up: true,
     connected: true,
     folded: true,
-    router: 0,
-    rollbacksMet: 0,
+    binding: Router.bindingTo(current),
     tail: 0,
     isolated: false,
     held: false,
@@ -215,17 +212,23 @@ export const createWorld = ({ agents, trust, wire = plainWire }: WorldOptions): 
   const noteFolded = (member: Member): void => {
     if (!member.connected || member.folded || member.disk.cursor < member.tail) return;
     member.folded = true;
-    turn(member, member.disk, [{ kind: "folded" }]);
+    if (turn(member, member.disk, [{ kind: "folded" }]) && isDoubtful(member))
+      turn(member, member.disk, [{ kind: "wish-round" }]);
   };
 
-  /** Binds a member to the newest instance, or shows it that its own one has forgotten: it reads on from what is left. */
+  /** Whether the conversation still stands under an anchor from before its Router changed, and no round is on its way. */
+  const isDoubtful = ({ binding, disk }: Member): boolean => {
+    const { anchor, rounds } = disk.state;
+    if (anchor === null || anchor.anchorHash !== binding.formerAnchor) return false;
+    const stated = rounds.own?.statement.routerInstanceId ?? binding.instance.id;
+    return stated !== binding.instance.id || Math.max(rounds.bound, rounds.wish) <= anchor.round;
+  };
+
+  /** Has a member meet the Router's instance as it now is: another one, one that has forgotten, or the same. */
   const meetRouter = (member: Member): void => {
-    const { rollbacks } = newest();
-    const isNew = member.router !== routers.length - 1;
-    const left = isNew ? 0 : Math.min(member.disk.cursor, ...rollbacks.slice(member.rollbacksMet));
-    member.router = routers.length - 1;
-    member.rollbacksMet = rollbacks.length;
-    if (left !== member.disk.cursor) member.disk = { ...member.disk, cursor: left };
+    const { anchor } = member.disk.state;
+    const cursor = Router.meet(member.binding, current, member.disk.cursor, anchor?.anchorHash ?? null);
+    if (cursor !== member.disk.cursor) member.disk = { ...member.disk, cursor };
   };
 
   const connect = (member: Member): void => {
@@ -264,10 +267,10 @@ export const createWorld = ({ agents, trust, wire = plainWire }: WorldOptions): 
     trust,
     wire,
     get routerInstanceId() {
-      return newest().id;
+      return current.id;
     },
     get lane() {
-      return Router.viewOf(newest(), 0);
+      return Router.viewOf(current, 0);
     },
     now: 1_000_000,
     routerUp: true,
@@ -302,7 +305,7 @@ export const createWorld = ({ agents, trust, wire = plainWire }: WorldOptions): 
       taken.add(first);
       return true;
     },
-    accept: (from, outgoing, closedTo = nobody) => acceptAt(newest(), from, outgoing, closedTo),
+    accept: (from, outgoing, closedTo = nobody) => acceptAt(current, from, outgoing, closedTo),
     deliverLane: (index, absent = false) => {
       const member = at(index);
       const { cursor } = member.disk;
@@ -345,16 +348,17 @@ export const createWorld = ({ agents, trust, wire = plainWire }: WorldOptions): 
       const member = at(index);
       if (member.up && !member.connected) connect(member);
     },
-    replaceRouter: () => {
-      routers.push(Router.createInstance(routers.length, members.n));
+    replaceRouter: (earlier) => {
+      if (earlier === undefined) routers.push(Router.createInstance(routers.length, members.n));
+      current = (earlier === undefined ? routers.at(-1) : earlier.pick(routers)) as Router.RouterInstance;
     },
     rollBackRouter: (length, random) => {
       for (const member of all) disconnect(member);
-      Router.rollBack(newest(), length, random);
+      Router.rollBack(current, length, random);
     },
     forkRouter: (random) => {
-      if (random === null) newest().fork = null;
-      else Router.fork(newest(), random);
+      if (random === null) current.fork = null;
+      else Router.fork(current, random);
     },
     restore: (index, disk) => {
       const member = at(index);

@@ -27,9 +27,10 @@ export interface MinimiseOptions {
   readonly runsMax?: number;
 }
 
+/** What an attempt changes and which steps it takes. */
 interface Attempt {
   readonly change: Partial<Environment>;
-  readonly omit: ReadonlySet<number>;
+  readonly steps: ReadonlyArray<number>;
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
@@ -48,52 +49,59 @@ export const failureOf = (
   }
 };
 
+/** Steps from 0 on that an attempt leaves out. */
+const omitted = (count: number, { steps }: Attempt): ReadonlySet<number> => {
+  const omit = new Set(Array.from({ length: count }, (_, step) => step));
+  for (const step of steps) omit.delete(step);
+  return omit;
+};
+
+/** Smaller and smaller parts of the steps, each to be left out from the end on. */
+function* partsOf(left: () => ReadonlyArray<number>): Generator<ReadonlyArray<number>> {
+  for (let size = Math.ceil(left().length / 2); size >= 1; size = Math.floor(size / 2))
+    for (let at = left().length - size; at > -size; at -= size)
+      yield [...left().slice(0, Math.max(0, at)), ...left().slice(at + size)];
+}
+
 export const minimise = (seed: number, options: MinimiseOptions = {}): Minimised | null => {
   const { scenario = null, runsMax = 300 } = options;
   const failure = failureOf(seed, options);
   if (failure === null) return null;
+  const { environment } = drawn(seed, scenario);
+  const count = { ...environment, ...options.change }.steps;
   let runs = 1;
-  let reached = 0;
-  const fails = ({ change, omit }: Attempt): boolean => {
+  let reached = count;
+  let best: Attempt = {
+    change: options.change ?? {},
+    steps: Array.from({ length: count }, (_, step) => step),
+  };
+
+  const fails = (attempt: Attempt): boolean => {
+    const how = { scenario, omit: omitted(count, attempt), onStep: (step: number) => (reached = step) };
     runs++;
-    reached = 0;
     try {
-      simulate(seed, change, { scenario, omit, onStep: (step) => (reached = step) });
+      simulate(seed, attempt.change, how);
       return false;
     } catch (error) {
       return invariantOf(error) === failure.invariant;
     }
   };
-  let best: Attempt = { change: options.change ?? {}, omit: new Set() };
-  const adopt = (attempt: Attempt): boolean => {
-    if (runs >= runsMax || !fails(attempt)) return false;
-    best = attempt;
-    return true;
+  const adopt = (attempt: Attempt): void => {
+    if (fails(attempt)) best = attempt;
   };
-  const { environment } = drawn(seed, scenario);
+
   for (const fault of faults)
     if (environment[fault] !== 0) adopt({ ...best, change: { ...best.change, [fault]: 0 } });
   // Whatever came after the last step that was reached plays no part.
-  fails(best);
-  let kept = Array.from({ length: Math.min(environment.steps, reached + 1) }, (_, step) => step);
-  const omitting = (left: ReadonlyArray<number>): Attempt => {
-    const wanted = new Set(left);
-    const omit = new Set(
-      Array.from({ length: environment.steps }, (_, step) => step).filter((s) => !wanted.has(s)),
-    );
-    return { ...best, omit };
-  };
-  if (!adopt(omitting(kept))) kept = Array.from({ length: environment.steps }, (_, step) => step);
-  for (let size = Math.ceil(kept.length / 2); size >= 1 && runs < runsMax; size = Math.floor(size / 2)) {
-    for (let at = kept.length - size; at > -size && runs < runsMax; at -= size) {
-      const left = [...kept.slice(0, Math.max(0, at)), ...kept.slice(at + size)];
-      if (adopt(omitting(left))) kept = left;
-    }
+  if (fails(best)) best = { ...best, steps: best.steps.filter((step) => step <= reached) };
+  for (const steps of partsOf(() => best.steps)) {
+    if (runs >= runsMax) break;
+    adopt({ ...best, steps });
   }
   const lines: Array<string> = [];
   let { message } = failure;
   try {
-    simulate(seed, best.change, { scenario, omit: best.omit, print: (line) => lines.push(line) });
+    simulate(seed, best.change, { scenario, omit: omitted(count, best), print: (line) => lines.push(line) });
   } catch (error) {
     message = messageOf(error);
   }
@@ -101,7 +109,7 @@ export const minimise = (seed: number, options: MinimiseOptions = {}): Minimised
     ...failure,
     message,
     environment: { ...environment, ...best.change },
-    steps: kept.length,
+    steps: best.steps.length,
     runs,
     lines,
   };

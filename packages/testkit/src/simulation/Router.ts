@@ -3,7 +3,11 @@
 // order, and not everything. Knows no packet: what an envelope holds is the members' affair.
 
 import type { Packet } from "@social-harness/protocol/conversation/Packet";
-import { type AgentId, RouterInstanceId } from "@social-harness/protocol/identity/Identifier";
+import {
+  type AgentId,
+  type AnchorHash,
+  RouterInstanceId,
+} from "@social-harness/protocol/identity/Identifier";
 import type { Sealed } from "@social-harness/router/seal/Sealed";
 import type { Random } from "./Random.ts";
 
@@ -78,4 +82,39 @@ export const rollBack = (instance: RouterInstance, length: number, random: Rando
   for (const view of new Set(instance.views)) view.length = Math.min(view.length, length);
   for (const bag of instance.bags) bag.length = random.below(bag.length + 1);
   instance.rollbacks.push(length);
+};
+
+/** How one member stands to the instances that it has met. */
+export interface Binding {
+  instance: RouterInstance;
+  /** Rollbacks of this instance that the member has met. */
+  rollbacksMet: number;
+  /** How far it had read in instances that it left. */
+  readonly cursors: Map<RouterInstance, number>;
+  /** The anchor that its conversation stood under when its Router last changed or forgot. */
+  formerAnchor: AnchorHash | null;
+}
+
+export const bindingTo = (instance: RouterInstance): Binding => ({
+  instance,
+  rollbacksMet: 0,
+  cursors: new Map(),
+  formerAnchor: null,
+});
+
+/** Binds a member to an instance, or shows it that its own has forgotten. Returns from where it reads on. */
+export const meet = (
+  binding: Binding,
+  instance: RouterInstance,
+  cursor: number,
+  anchorHash: AnchorHash | null,
+): number => {
+  const isOther = binding.instance !== instance;
+  if (isOther) binding.cursors.set(binding.instance, cursor);
+  const known = isOther ? (binding.cursors.get(instance) ?? 0) : cursor;
+  const left = Math.min(known, ...instance.rollbacks.slice(isOther ? 0 : binding.rollbacksMet));
+  if (isOther || left !== known) binding.formerAnchor = anchorHash;
+  binding.instance = instance;
+  binding.rollbacksMet = instance.rollbacks.length;
+  return left;
 };

@@ -42,6 +42,8 @@ export interface Environment {
   /** The Router loses part of a mailbox and says so. */
   readonly gap: number;
   readonly clockJump: number;
+  /** An owner asks for another round. */
+  readonly ownerWish: number;
   readonly router: RouterKind;
   /** How often the Router does what its kind says. */
   readonly routerFault: number;
@@ -66,6 +68,7 @@ export const faults = [
   "deafness",
   "gap",
   "clockJump",
+  "ownerWish",
   "routerFault",
   "restored",
 ] as const satisfies ReadonlyArray<keyof Environment>;
@@ -95,6 +98,7 @@ const fair = (random: Random, n: number): Environment => ({
   deafness: 0,
   gap: 0,
   clockJump: 0,
+  ownerWish: 0,
   router: "correct",
   routerFault: 0,
   restored: 0,
@@ -118,6 +122,7 @@ const weather = (random: Random, n: number): Environment => {
     clockJump: random.chance(0.1) ? 0.02 : 0,
     diskFull: some(0.003),
     partition: some(0.003),
+    ownerWish: some(0.01),
   };
 };
 

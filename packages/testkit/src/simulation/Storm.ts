@@ -141,6 +141,10 @@ const accidents = ({ world, environment, random, honest, note }: Run) => {
     else if (member.isolated && random.chance(spellEnds)) member.isolated = false;
     if (random.chance(environment.diskFull)) full.add(index);
     else if (random.chance(spellEnds)) full.delete(index);
+    if (random.chance(environment.ownerWish)) {
+      note(`${index}'s owner wishes a round`);
+      world.feed(index, { kind: "wish-round" });
+    }
     if (environment.restored > 0 && random.chance(0.05)) backUpOrRestore(member);
   };
 };
@@ -167,8 +171,9 @@ const routerFaults = ({ world, environment, random, honest, note }: Run): (() =>
       world.rollBackRouter(length, random);
     },
     replaced: () => {
-      note("a fresh Router takes the other's place");
-      world.replaceRouter();
+      const returns = random.chance(0.2);
+      note(returns ? "a Router of earlier comes back" : "a fresh Router takes the other's place");
+      world.replaceRouter(returns ? random : undefined);
       for (const { index } of honest) if (random.chance(0.5)) world.disconnect(index);
     },
     equivocates: () => {
@@ -180,6 +185,8 @@ const routerFaults = ({ world, environment, random, honest, note }: Run): (() =>
   return () => {
     if (random.chance(routerFault)) strike[router]();
     if (!world.routerUp && random.chance(spellEnds)) world.routerUp = true;
+    // Two members compare what they were shown, and one of them has a proof.
+    if (forked && random.chance(0.02)) world.feed(random.pick(honest).index, { kind: "wish-round" });
     if (router === "replaced")
       for (const { index } of honest) if (random.chance(0.02)) world.disconnect(index);
     return !isSlow || random.chance(0.1);

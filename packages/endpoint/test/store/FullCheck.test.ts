@@ -1,0 +1,129 @@
+// The check of a whole store from outside: what it finds that start-up has stopped looking for, and that it leaves no trace.
+
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { expect } from "vitest";
+import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
+import * as Base64Url from "@social-harness/protocol/encoding/Base64Url";
+import { hashOfText } from "@social-harness/protocol/encoding/Hash";
+import type { Evidence } from "@social-harness/protocol/history/Evidence";
+import { verifies } from "@social-harness/testkit/Verifies";
+import * as Database from "../../src/store/Database.ts";
+import { checkEverything } from "../../src/store/FullCheck.ts";
+import * as Settings from "../../src/store/Settings.ts";
+import { temporaryPath, temporaryStore } from "./TemporaryStore.ts";
+import { altered, dumpOf, refusalOf, useWrittenStore } from "./WrittenStore.ts";
+
+const store = useWrittenStore();
+
+const expected = () =>
+  [...store.histories]
+    .map(([address, records]) => ({
+      address,
+      records: records.length,
+      headRecordHash: records.at(-1)?.recordHash,
+    }))
+    .sort((left, right) => (left.address < right.address ? -1 : 1));
+
+const refusal = async (path: string): Promise<string> => {
+  try {
+    await checkEverything(path, store.trust);
+    return "accepted";
+  } catch (error) {
+    if (!(error instanceof Database.StoreError)) throw error;
+    return `${error.reason}: ${error.message}`;
+  }
+};
+
+/** Runs a change through the program's own hands, as if it had always stood there. */
+const rewritten = (change: (db: Database.Database) => void): string => {
+  const path = store.copy();
+  const db = Database.open(path);
+  db.transaction(() => change(db));
+  db.close();
+  return path;
+};
+
+/** One signature of a record exchanged for another's, with a digest that fits, below the checkpoint. */
+const forged = (recordHash: string): string =>
+  rewritten((db) => {
+    const row = db.get("SELECT evidence FROM record WHERE record_hash = ?", recordHash);
+    const evidence = JSON.parse(String(row?.["evidence"])) as Evidence;
+    const [first, second, ...rest] = evidence.durabilityVotes;
+    if (first === undefined || second === undefined) throw new Error("a record without evidence");
+    const durabilityVotes = [{ ...first, signature: second.signature }, second, ...rest];
+    const text = CanonicalJson.encode({ ...evidence, durabilityVotes } as CanonicalJson.Json);
+    db.run(
+      "UPDATE record SET evidence = ?, evidence_digest = ? WHERE record_hash = ?",
+      text,
+      Base64Url.encode(hashOfText("evidence", text)),
+      recordHash,
+    );
+    const last = db.get("SELECT max(sequence) AS last FROM record")?.["last"];
+    Settings.put(db, "verified_sequence", Number(last));
+  });
+
+verifies("HIS-117", "a whole store is what it says, and nothing of it or beside it is written", async () => {
+  const path = store.copy();
+  const [bytes, dump] = [readFileSync(path), dumpOf(path)];
+  expect(await checkEverything(path, store.trust)).toEqual(expected());
+  expect(readFileSync(path).equals(bytes)).toBe(true);
+  expect(dumpOf(path)).toBe(dump);
+  expect(readdirSync(dirname(path))).toEqual(["endpoint.sqlite"]);
+});
+
+verifies(
+  ["HIS-117", "HIS-64"],
+  "a signature that start-up verified once and then was exchanged is found, in any round",
+  async () => {
+    for (const [address, records] of store.histories) {
+      for (const { recordHash } of records) {
+        const path = forged(recordHash);
+        expect(await refusalOf(path, store.trust), address).toBeNull();
+        expect(await refusal(path), address).toMatch(
+          /^corrupt: .*does not verify: a signature does not verify/,
+        );
+      }
+    }
+  },
+);
+
+verifies(
+  "HIS-117",
+  "a daemon's store is checked as it stood at the beginning, while that goes on writing",
+  async () => {
+    const path = store.copy();
+    const daemon = temporaryStore(path);
+    const snapshot = Database.openSnapshot(path);
+    daemon.transaction(() => Settings.put(daemon, "verified_sequence", 1));
+    expect(snapshot.get("SELECT 1 FROM setting WHERE name = 'verified_sequence'")).toBeUndefined();
+    snapshot.close();
+    const [checked] = await Promise.all([
+      checkEverything(path, store.trust),
+      Promise.resolve().then(() => daemon.transaction(() => daemon.run("DELETE FROM record"))),
+    ]);
+    expect(checked).toEqual(expected());
+    expect(await refusal(path)).toMatch(/^corrupt: .*does not end at the head/);
+  },
+);
+
+verifies("HIS-117", "no write goes through a snapshot", () => {
+  const snapshot = Database.openSnapshot(store.copy());
+  expect(() => snapshot.run("DELETE FROM record")).toThrow("readonly");
+  snapshot.close();
+});
+
+verifies(
+  ["HIS-117", "RUN-54"],
+  "a store that is absent, older, newer or no store is refused as that",
+  async () => {
+    expect(await refusal(temporaryPath())).toMatch(/^unavailable: /);
+    const versioned = (version: number): string =>
+      altered(store, (sqlite) => sqlite.exec(`PRAGMA user_version = ${version}`));
+    expect(await refusal(versioned(0))).toMatch(/^older-schema: .*start the daemon once/);
+    expect(await refusal(versioned(99))).toMatch(/^newer-schema: /);
+    const other = temporaryPath();
+    writeFileSync(other, "no store at all, however long one looks at it");
+    expect(await refusal(other)).toMatch(/^corrupt: /);
+  },
+);
