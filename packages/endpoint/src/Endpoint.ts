@@ -118,6 +118,7 @@ const startLocked = async (
       signer: identity.signer,
       sealingSecret: identity.sealing,
       trust,
+      contactPolicy: configuration,
       routerUrl: configuration.routerUrl,
       routerKey: configuration.routerKey,
       registry,

@@ -31,6 +31,8 @@ const start = async (
       port: 0,
       mode: "trusted-local",
       logLevel: "info",
+      contacts: "everyone",
+      blocked: [],
       ...more,
     },
     logger: () => undefined,

@@ -18,6 +18,12 @@ const fields: ReadonlyArray<readonly [field: Configuration.Field, value: string,
   ["port", "<n>", "of the MCP endpoint on 127.0.0.1; 0 = any (default: 7431)"],
   ["logLevel", "<level>", "debug, info, warn or error (default: info)"],
   [
+    "contacts",
+    "<who>",
+    "who may open a conversation: everyone, known, or names with commas (default: everyone)",
+  ],
+  ["blocked", "<names>", "who may not in any case: names with commas"],
+  [
     "mode",
     "<mode>",
     "who may speak to it: trusted-local, every program on this machine (default, and the only one yet)",

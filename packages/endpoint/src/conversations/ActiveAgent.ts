@@ -21,6 +21,7 @@ import { createOutboxSender, enqueue, forget } from "../transport/Outbox.ts";
 import { createOwnCopies } from "../transport/OwnCopies.ts";
 import { createRouterLink, type RouterLink } from "../transport/RouterLink.ts";
 import { createRouterStanding, type RouterState } from "../transport/RouterStanding.ts";
+import * as ContactPolicy from "./ContactPolicy.ts";
 import { admitCommitted, type Admitted } from "./Admission.ts";
 import { type Conversation, idsWithIntentsSince } from "./ConversationRows.ts";
 import {
@@ -39,6 +40,7 @@ export interface ActiveAgentOptions {
   readonly signer: Signer;
   readonly sealingSecret: SealingSecret;
   readonly trust: Trust;
+  readonly contactPolicy: ContactPolicy.ContactPolicy;
   readonly routerUrl: string;
   readonly routerKey: SigningKey;
   readonly registry: RegistryClient;
@@ -90,6 +92,7 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
     trust,
     logger,
     connection: () => link.connection(),
+    admits: (author) => ContactPolicy.admits(db, options.contactPolicy, author),
   });
 
   const turns: Turns.Turns<Work> = Turns.create<Work>(db, clock, {

@@ -57,7 +57,12 @@ const classify = (turn: Turn, { self, random, logger }: AdmissionOptions): Admit
   }
 };
 
-const admitFailure = (turn: Turn, postId: PostId, reason: OperationFailed.Reason, random: Inbox.Random): void => {
+const admitFailure = (
+  turn: Turn,
+  postId: PostId,
+  reason: OperationFailed.Reason,
+  random: Inbox.Random,
+): void => {
   const row = turn.db.get(
     "SELECT address FROM intent JOIN conversation USING (conversation_id) WHERE post_id = ?",
     postId,

@@ -170,9 +170,9 @@ const hasOpenIntent = (db: Database, conversationId: ConversationId): boolean =>
   undefined;
 
 /** Whether time or a connection alone may have something to do for this state. */
-const hasWork = (state: State): boolean =>
+const hasWork = (state: State, n: number): boolean =>
   hasOpenWork(state) ||
-  areLeft(state) ||
+  areLeft(state, n) ||
   state.slot.lock !== null ||
   state.behind !== null ||
   state.spread !== null ||
@@ -182,7 +182,7 @@ const hasWork = (state: State): boolean =>
 export const save = (db: Database, conversation: Conversation): void => {
   const { members, state } = conversation;
   const text = JSON.stringify(state);
-  const active = hasWork(state) || hasOpenIntent(db, members.conversationId) ? 1 : 0;
+  const active = hasWork(state, members.n) || hasOpenIntent(db, members.conversationId) ? 1 : 0;
   db.run(
     `UPDATE conversation SET state = ?, state_digest = ?, active = ?, head_height = ?, head_record_hash = ?
      WHERE conversation_id = ?`,

@@ -1,6 +1,7 @@
 // What an endpoint is told: one closed schema, filled from flags, then SOCIAL_HARNESS_* variables, then `config.json`.
 // Every complaint names the flag, variable or field to change, and never its value. Implements RUN-24 and RUN-26.
 
+import { isDeepStrictEqual } from "node:util";
 import * as Schema from "effect/Schema";
 import * as Diagnosis from "@social-harness/protocol/encoding/Diagnosis";
 import * as AgentName from "@social-harness/protocol/identity/AgentName";
@@ -9,6 +10,10 @@ import { AdmissionCredential } from "@social-harness/registry/Admission";
 import { RegistryUrl, RouterUrl } from "@social-harness/registry/NetworkUrl";
 import * as PrivateFile from "./PrivateFile.ts";
 import type { StateFolder } from "./StateFolder.ts";
+
+/** Longer lists of people belong where they can be looked after better than in a configuration. */
+const namesMax = 1_000;
+const names = Schema.Array(AgentName.schema).check(Schema.isMaxLength(namesMax));
 
 export const schema = Schema.Struct({
   registryUrl: RegistryUrl,
@@ -22,11 +27,20 @@ export const schema = Schema.Struct({
   port: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65_535 })),
   mode: Schema.Literals(["trusted-local"]),
   logLevel: Schema.Literals(["debug", "info", "warn", "error"]),
+  /** Who may open a conversation with this agent, and who may not in any case. */
+  contacts: Schema.Union([Schema.Literals(["everyone", "known"]), names]),
+  blocked: names,
 });
 export type Configuration = typeof schema.Type;
 export type Field = keyof Configuration;
 
-const defaults = { port: 7_431, mode: "trusted-local", logLevel: "info" } as const;
+const defaults = {
+  port: 7_431,
+  mode: "trusted-local",
+  logLevel: "info",
+  contacts: "everyone",
+  blocked: [],
+} as const;
 const fields = Object.keys(schema.fields) as ReadonlyArray<Field>;
 const fileBytesMax = 65_536;
 
@@ -70,9 +84,14 @@ interface Layer {
   readonly nameOf: (field: string) => string;
 }
 
-/** Flags and variables are text; a port in them is a number written in digits. */
-const parsed = (field: string, value: unknown): unknown =>
-  field === "port" && typeof value === "string" && /^\d{1,5}$/.test(value) ? Number(value) : value;
+/** Flags and variables are text; a port in them is a number written in digits, several names stand between commas. */
+const parsed = (field: string, value: unknown): unknown => {
+  if (typeof value !== "string") return value;
+  if (field === "port") return /^\d{1,5}$/.test(value) ? Number(value) : value;
+  const isOneWord = field === "contacts" && (value === "everyone" || value === "known");
+  const isNames = (field === "contacts" && !isOneWord) || field === "blocked";
+  return isNames ? value.split(",").filter((name) => name !== "") : value;
+};
 
 const flagLayer = (flags: Sources["flags"] = {}): Layer => ({
   values: Object.fromEntries(
@@ -145,7 +164,8 @@ export const load = (folder: StateFolder, sources: Omit<Sources, "file">): Confi
 export const save = (folder: StateFolder, configuration: Configuration): void => {
   const values = fields.flatMap((field) => {
     const value = configuration[field];
-    const isDefault = Object.hasOwn(defaults, field) && value === defaults[field as keyof typeof defaults];
+    const isDefault =
+      Object.hasOwn(defaults, field) && isDeepStrictEqual(value, defaults[field as keyof typeof defaults]);
     return value === undefined || isDefault ? [] : [[field, value] as const];
   });
   PrivateFile.replace(folder.configuration, `${JSON.stringify(Object.fromEntries(values), null, 2)}\n`);

@@ -85,10 +85,13 @@ CREATE TABLE own_vote (
   record_hash TEXT NOT NULL,
   anchor_hash TEXT NOT NULL,
   in_proposal INTEGER NOT NULL,
+  -- 1 once refusals proved that the record can never be certified: the vote counts for nothing, and its slot is free.
+  void INTEGER NOT NULL DEFAULT 0,
   signature TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX own_vote_slot
-  ON own_vote (conversation_id, height, round, kind, CASE in_proposal WHEN 0 THEN '' ELSE record_hash END);
+  ON own_vote (conversation_id, height, round, kind, CASE in_proposal WHEN 0 THEN '' ELSE record_hash END)
+  WHERE void = 0;
 
 -- Posts of this agent, each with its hash, from the moment a call persisted them. Never deleted.
 CREATE TABLE intent (

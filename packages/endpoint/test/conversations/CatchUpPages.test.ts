@@ -57,6 +57,7 @@ verifies(
           trust: Chains.trust,
           routerInstanceId: null,
           folded: false,
+          admits: () => true,
           reads,
         },
       );

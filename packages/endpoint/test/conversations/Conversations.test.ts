@@ -28,6 +28,7 @@ const bench = () => {
     logger: (level, event, fields = {}) =>
       level === "error" && errors.push(`${event} ${String(fields["error"])}`),
     connection: () => ({ routerInstanceId: instance, folded: true }),
+    admits: () => true,
   });
   let failure: Error | null = null;
   const turns = Turns.create<Work>(db, () => now, {

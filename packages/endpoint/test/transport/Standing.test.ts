@@ -126,6 +126,8 @@ const startOn = async (network: TestNetwork, name: string): Promise<Endpoint> =>
       port: 0,
       mode: "trusted-local",
       logLevel: "info",
+      contacts: "everyone",
+      blocked: [],
     },
     logger: () => undefined,
     clock: Date.now,

@@ -1,6 +1,6 @@
 // Proposals that come to nothing: an author's withdrawal, the refusals of members who never voted and never will, and the
 // void that enough of them prove. A void record can never be certified, so whoever is locked on it is free again.
-// Knows what policy said, not why. Implements HIS-90 to HIS-98.
+// Knows what policy said, not why. Implements HIS-150 to HIS-157.
 
 import * as Statement from "../history/Statement.ts";
 import * as Void from "../history/Void.ts";

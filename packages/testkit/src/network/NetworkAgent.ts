@@ -5,6 +5,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { type ActiveAgent, startActiveAgent } from "@social-harness/endpoint/conversations/ActiveAgent";
+import * as ContactPolicy from "@social-harness/endpoint/conversations/ContactPolicy";
 import * as Inbox from "@social-harness/endpoint/ingress/Inbox";
 import { createContinuations } from "@social-harness/endpoint/operations/Continuations";
 import { readConversation, type Snapshot } from "@social-harness/endpoint/operations/History";
@@ -62,6 +63,7 @@ export interface NetworkAgentOptions {
   readonly folder: string;
   readonly name: string;
   readonly clock?: () => number;
+  readonly contactPolicy?: ContactPolicy.ContactPolicy;
   /** How long a send waits for its certification; long by default, because tests run on busy machines. */
   readonly sendWaitMs?: number;
 }
@@ -104,6 +106,7 @@ export const openAgent = async (options: NetworkAgentOptions): Promise<NetworkAg
       signer: identity.signer,
       sealingSecret: identity.sealing,
       trust,
+      contactPolicy: options.contactPolicy ?? ContactPolicy.open,
       routerUrl: network.routerUrl,
       routerKey: network.routerKey,
       registry,

@@ -116,7 +116,8 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
     const sameSlot =
       !commands.some(({ kind }) => kind === "commit") &&
       before.state.anchor?.round === after.state.anchor?.round;
-    if (made && sameSlot && lock !== null)
+    const isFreed = lock !== null && after.state.voids.includes(lock);
+    if (made && sameSlot && lock !== null && !isFreed)
       violate("proposal", `${member.index} proposed over another's lock`);
   };
 

@@ -135,7 +135,7 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
       violate("void", `${index} gave up its vote for a record that can still be certified`);
     const { slots } = signedBy(id);
     for (const [slot, named] of slots)
-      if (named === recordHash && slot.startsWith("action ") && slot.endsWith(" false")) slots.delete(slot);
+      if (named === recordHash && slot.startsWith("action ")) slots.delete(slot);
   };
 
   const takeStatement = (
