@@ -6,7 +6,7 @@ import * as Address from "@social-harness/protocol/address/Address";
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import { hashOfText } from "@social-harness/protocol/encoding/Hash";
 import type { Reads } from "@social-harness/protocol/conversation/Event";
-import { areLeft, hasOpenWork, initial, type State } from "@social-harness/protocol/conversation/State";
+import { areLeft, hasCandidate, hasOpenWork, initial, type State } from "@social-harness/protocol/conversation/State";
 import * as Membership from "@social-harness/protocol/history/Membership";
 import type { PostIntent, RecordCore } from "@social-harness/protocol/history/Record";
 import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
@@ -170,10 +170,10 @@ const hasOpenIntent = (db: Database, conversationId: ConversationId): boolean =>
   undefined;
 
 /** Whether time or a connection alone may have something to do for this state. */
-const hasWork = (state: State): boolean =>
+const hasWork = (state: State, n: number): boolean =>
   hasOpenWork(state) ||
-  areLeft(state) ||
-  state.slot.lock !== null ||
+  hasCandidate(state) ||
+  areLeft(state, n) ||
   state.behind !== null ||
   state.spread !== null ||
   state.yieldUntil !== null;
@@ -181,7 +181,7 @@ const hasWork = (state: State): boolean =>
 export const save = (db: Database, conversation: Conversation): void => {
   const { members, state } = conversation;
   const text = JSON.stringify(state);
-  const active = hasWork(state) || hasOpenIntent(db, members.conversationId) ? 1 : 0;
+  const active = hasWork(state, members.n) || hasOpenIntent(db, members.conversationId) ? 1 : 0;
   db.run(
     `UPDATE conversation SET state = ?, state_digest = ?, active = ?, head_height = ?, head_record_hash = ?
      WHERE conversation_id = ?`,
