@@ -10,6 +10,7 @@ import * as Conversations from "./Conversations.ts";
 import { type Files, json } from "./Family.ts";
 import { otherRegistry, type Person, person, registry } from "./People.ts";
 import { four, two } from "./Records.ts";
+import { changing } from "./RoundChains.ts";
 
 interface Refused {
   readonly name: string;
@@ -50,6 +51,12 @@ const exported = (
     ),
   ].map((line) => line.slice(0, -1));
 
+/** The conversation of four once more, as it went through later rounds. */
+const inRounds: Conversations.NamedChain = {
+  name: "four, in rounds",
+  cast: four.cast,
+  records: changing(four.cast).records,
+};
 const exporter = Conversations.member(two.cast, 1);
 const file = "export_two.jsonl";
 const lines = exported(two, exporter);
@@ -179,6 +186,7 @@ export const files = (): Files =>
   new Map([
     [file, text(lines)],
     ["export_four.jsonl", text(exported(four, Conversations.member(four.cast, 0)))],
+    ["export_rounds.jsonl", text(exported(inRounds, Conversations.member(four.cast, 2)))],
     [
       "exports.json",
       json({
@@ -187,7 +195,7 @@ export const files = (): Files =>
           "counted from 0 and each ended by LF, `remove` lines from `at` on give way to `insert`; it must be refused under the " +
           "registryKey beside it. `reason` is this project's.",
         registryKey: registry.publicKey,
-        accepted: [file, "export_four.jsonl"],
+        accepted: [file, "export_four.jsonl", "export_rounds.jsonl"],
         refused: refused(),
       }),
     ],

@@ -7,9 +7,10 @@ import type { CompletedReanchor, HistoryRecord } from "@social-harness/protocol/
 import * as Record from "@social-harness/protocol/history/Record";
 import * as Statement from "@social-harness/protocol/history/Statement";
 import * as VerifyRecord from "@social-harness/protocol/history/VerifyRecord";
+import { Opaque32 } from "@social-harness/protocol/identity/Identifier";
 import * as Changes from "./Changes.ts";
 import * as Conversations from "./Conversations.ts";
-import { type Files, json } from "./Family.ts";
+import { type Files, json, seeded } from "./Family.ts";
 import { two } from "./Records.ts";
 
 const { cast, records } = two;
@@ -19,6 +20,8 @@ const peer = Conversations.member(cast, 1);
 const { conversationId, membershipHash } = cast.members;
 const subject = VerifyRecord.subjectOf(post.recordHash, post.recordCore);
 const { routerInstanceId } = Conversations;
+
+const laneHead = (label: string): Opaque32 => Opaque32.fromBytes(seeded(label));
 
 const proposalSignature = (record: HistoryRecord) =>
   Statement.sign(author.signer, {
@@ -66,6 +69,17 @@ const reanchor: CompletedReanchor = {
 
 const entry = (record: HistoryRecord, signers: "actionSignatures" | "durabilityVotes") =>
   record[signers][0] as Statement.SignerEvidence;
+
+const certificate = {
+  recordHash: post.recordHash,
+  actionHash: post.recordCore.actionHash,
+  height: 1,
+  previousRecordHash: genesis.recordHash,
+  anchorHash: post.recordCore.anchorHash,
+  signatures: post.actionSignatures,
+};
+const [stated] = reanchor.statements as readonly [CompletedReanchor["statements"][number]];
+const { signature: statementSignature, ...statement } = stated;
 
 const packets: ReadonlyArray<Packet> = [
   {
@@ -146,14 +160,53 @@ const packets: ReadonlyArray<Packet> = [
     routerInstanceId,
   }),
   reanchor,
+  {
+    kind: "statement_packet",
+    statement,
+    signature: statementSignature,
+    headProof: null,
+    preparedProof: null,
+  },
+  {
+    kind: "statement_packet",
+    statement: {
+      ...statement,
+      head: { recordHash: post.recordHash, height: 1 },
+      prepared: { recordHash: post.recordHash, height: 1, round: 1 },
+    },
+    signature: statementSignature,
+    headProof: {
+      action: certificate,
+      durabilityAnchorHash: post.recordCore.anchorHash,
+      durabilityVotes: post.durabilityVotes,
+    },
+    preparedProof: {
+      action: certificate,
+      anchor: cast.anchor,
+      carry: { anchor: reanchor.body, carryVotes: post.durabilityVotes },
+    },
+  },
+  {
+    kind: "equivocation_proof",
+    conversationId,
+    routerInstanceId,
+    lane: laneHead("lane"),
+    sequence: 7,
+    heads: ["one head", "another head"].map((label) => ({
+      laneHead: laneHead(label),
+      signature: statementSignature,
+    })),
+  },
 ];
+
+const nullable = new Set(["head", "prepared", "headProof", "preparedProof", "carry"]);
 
 /** The few changes that leave a packet well-formed: what is optional, nullable, or free text. */
 const leavesValid = (packet: Packet, change: Changes.Change): boolean => {
   const last = change.path.at(-1);
   if ("remove" in change) return packet.kind === "proposal_packet" && change.path.join(".") === "actionVote";
   if (change.value === "") return last === "text" && change.path.includes("content");
-  return change.value === null && last === "head";
+  return change.value === null && nullable.has(last as string);
 };
 
 const misordered = (): ReadonlyArray<{ packet: number } & Changes.Change> =>

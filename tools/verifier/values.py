@@ -25,6 +25,7 @@ CONTENT_BYTES_MAX, CONTENT_DEPTH_MAX = 262_144, 10
 PACKET_BYTES_MAX, LINE_BYTES_MAX, DEPTH_MAX = 380_000, 1_048_576, 24
 MEMBERS_MAX = 32
 
+OPAQUE = ID["history_continuation"]
 CONVERSATION_ID, MEMBERSHIP_HASH = ID["conversation_id"], ID["membership_hash"]
 RECORD_HASH, ANCHOR_HASH, ACTION_HASH = ID["record_hash"], ID["anchor_hash"], ID["action_hash"]
 
@@ -81,6 +82,7 @@ reanchor_body = shape(
     baseRecordHash=nullable(RECORD_HASH),
     carriedRecordHash=nullable(RECORD_HASH),
 )
+anchor = either(genesis_anchor, reanchor_body)
 action_fields: dict[str, Check] = {
     "conversationId": CONVERSATION_ID,
     "membershipHash": MEMBERSHIP_HASH,
@@ -91,7 +93,7 @@ action_fields: dict[str, Check] = {
 genesis_action = shape(
     kind=exactly("genesis"),
     height=exactly(0),
-    anchor=either(genesis_anchor, reanchor_body),
+    anchor=anchor,
     previousRecordHash=null,
     **action_fields,
 )
@@ -184,6 +186,15 @@ signed_refusal = shape(
 )
 refusal_set = list_of(signed_refusal)
 
+certificate = shape(
+    recordHash=RECORD_HASH,
+    actionHash=ACTION_HASH,
+    height=natural(),
+    previousRecordHash=nullable(RECORD_HASH),
+    anchorHash=ANCHOR_HASH,
+    signatures=signatures,
+)
+
 PACKET_VOTES_MAX = MEMBERS_MAX * 4
 PACKETS: dict[str, Check] = {
     "proposal_packet": shape(
@@ -251,7 +262,30 @@ PACKETS: dict[str, Check] = {
         routerInstanceId=ID["router_instance_id"],
         signature=SIGNATURE,
     ),
+    "statement_packet": shape(
+        kind=exactly("statement_packet"),
+        statement=reanchor_statement,
+        signature=SIGNATURE,
+        headProof=nullable(
+            shape(action=certificate, durabilityAnchorHash=ANCHOR_HASH, durabilityVotes=signatures),
+        ),
+        preparedProof=nullable(
+            shape(
+                action=certificate,
+                anchor=anchor,
+                carry=nullable(shape(anchor=anchor, carryVotes=signatures)),
+            )
+        ),
+    ),
     "completed_reanchor": completed_reanchor,
+    "equivocation_proof": shape(
+        kind=exactly("equivocation_proof"),
+        conversationId=CONVERSATION_ID,
+        routerInstanceId=ID["router_instance_id"],
+        lane=OPAQUE,
+        sequence=natural(),
+        heads=list_of(shape(laneHead=OPAQUE, signature=SIGNATURE), 2, 2),
+    ),
 }
 
 

@@ -95,26 +95,25 @@ const post = async (town: Town, name: Name, to: string, text: string): Promise<v
 
 /** Everybody posts in every conversation, one after the other, until told to stop; resolves with the texts by conversation. */
 const traffic = (town: Town) => {
-  let stopping = false;
-  let posted = 0;
+  const run = { stopping: false, posted: 0 };
   const texts = new Map<ReadonlyArray<Name>, Array<string>>(memberships.map((members) => [members, []]));
   const author = async (name: Name, members: ReadonlyArray<Name>): Promise<void> => {
-    for (let i = 0; !stopping; i++) {
+    for (let i = 0; !run.stopping; i++) {
       const text = `${name} to ${members.length}: ${i}`;
       texts.get(members)?.push(text);
       await post(town, name, addressFor(name, members), text);
-      posted++;
+      run.posted++;
       await sleep(20);
     }
   };
   const authors = memberships.flatMap((members) => members.map((name) => author(name, members)));
   return {
     untilPosted: async (count: number): Promise<void> => {
-      const from = posted;
-      while (posted < from + count) await sleep(20);
+      const goal = run.posted + count;
+      while (run.posted < goal) await sleep(20);
     },
     stop: async () => {
-      stopping = true;
+      run.stopping = true;
       await Promise.all(authors);
       return texts;
     },

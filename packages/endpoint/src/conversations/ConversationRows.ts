@@ -6,7 +6,7 @@ import * as Address from "@social-harness/protocol/address/Address";
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import { hashOfText } from "@social-harness/protocol/encoding/Hash";
 import type { Reads } from "@social-harness/protocol/conversation/Event";
-import { areLeft, hasOpenWork, initial, type State } from "@social-harness/protocol/conversation/State";
+import { areLeft, hasCandidate, hasOpenWork, initial, type State } from "@social-harness/protocol/conversation/State";
 import * as Membership from "@social-harness/protocol/history/Membership";
 import type { PostIntent, RecordCore } from "@social-harness/protocol/history/Record";
 import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
@@ -172,8 +172,8 @@ const hasOpenIntent = (db: Database, conversationId: ConversationId): boolean =>
 /** Whether time or a connection alone may have something to do for this state. */
 const hasWork = (state: State, n: number): boolean =>
   hasOpenWork(state) ||
+  hasCandidate(state) ||
   areLeft(state, n) ||
-  state.slot.lock !== null ||
   state.behind !== null ||
   state.spread !== null ||
   state.withdrawing !== null ||

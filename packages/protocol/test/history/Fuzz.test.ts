@@ -55,11 +55,13 @@ const mutated = (bytes: Uint8Array, edits: ReadonlyArray<Mutation>): Uint8Array 
   }, bytes);
 
 const packets = VectorFiles.json<{ readonly accepted: ReadonlyArray<Json> }>("packets.json").accepted;
-const { chains, registryKey } = VectorFiles.json<{
+interface Chains {
   readonly registryKey: SigningKey;
   readonly chains: ReadonlyArray<{ readonly records: ReadonlyArray<Json> }>;
-}>("records.json");
-const records = chains.slice(0, 3).flatMap((chain) => chain.records);
+}
+const { chains, registryKey } = VectorFiles.json<Chains>("records.json");
+const inRounds = VectorFiles.json<Chains>("rounds.json").chains;
+const records = [...chains.slice(0, 3), ...inRounds.slice(0, 3)].flatMap((chain) => chain.records);
 
 const decoders: ReadonlyArray<readonly [string, ReadonlyArray<Json>, (value: Json) => unknown]> = [
   ["packet", packets, Packet.decode],

@@ -11,7 +11,7 @@ import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { RecordHash } from "@social-harness/protocol/identity/Identifier";
 import * as Conversations from "../../../../tools/vectors/Conversations.ts";
 import { person, registry } from "../../../../tools/vectors/People.ts";
-import { accepted, refused, sizes } from "../../../../tools/vectors/Reanchors.ts";
+import { accepted, type Refused, refused, sizes } from "../../../../tools/vectors/Reanchors.ts";
 import * as Rounds from "../../../../tools/vectors/Rounds.ts";
 
 const trust: VerifyRecord.Trust = { verifier: Ed25519.verifier, registryKey: registry.publicKey };
@@ -31,20 +31,26 @@ for (const n of sizes) {
   const { members } = cast;
 
   describe(`a completed re-anchor of ${n} members`, () => {
-    for (const { name, reanchor } of accepted(cast)) {
-      verifies(["HIS-110", "HIS-111"], `is true: ${name}`, () => {
+    verifies(["HIS-110", "HIS-111"], "names what its statements decide", () => {
+      for (const { name, reanchor } of accepted(cast)) {
         const { base, carried } = Reanchor.verify(trust, members, reanchor);
-        expect([base?.recordHash ?? null, carried?.recordHash ?? null]).toEqual([
+        expect([base?.recordHash ?? null, carried?.recordHash ?? null], name).toEqual([
           reanchor.body.baseRecordHash,
           reanchor.body.carriedRecordHash,
         ]);
-      });
-    }
-    for (const { clause, name, reason, says, reanchor } of refused(cast)) {
-      verifies(clause, `is refused: ${name}`, () => {
-        expect(verdictOf(trust, members, reanchor)).toBe(`${reason}: ${says}`);
-      });
-    }
+      }
+    });
+
+    const refuses = (clause: Refused["clause"]) => () => {
+      const cases = refused(cast).filter((one) => one.clause === clause);
+      expect(cases).not.toEqual([]);
+      for (const { name, reason, says, reanchor } of cases) {
+        expect(verdictOf(trust, members, reanchor), name).toBe(`${reason}: ${says}`);
+      }
+    };
+    verifies("HIS-110", "stands on q(n) members' true words about one round", refuses("HIS-110"));
+    verifies("HIS-111", "is refused when its body is another decision", refuses("HIS-111"));
+
     verifies("HIS-110", "is refused by the members of another conversation", () => {
       const others = Membership.ofCards(
         [...cast.people.slice(1), person("outsider")].map(({ card }) => card),

@@ -11,12 +11,20 @@ import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson"
 import { hash, preimage } from "@social-harness/protocol/encoding/Hash";
 import * as Address from "@social-harness/protocol/address/Address";
 import * as Export from "@social-harness/protocol/history/Export";
+import * as Reanchor from "@social-harness/protocol/history/Reanchor";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
-import { AgentId, type SigningKey } from "@social-harness/protocol/identity/Identifier";
+import {
+  AgentId,
+  AnchorHash,
+  RecordHash,
+  type SigningKey,
+} from "@social-harness/protocol/identity/Identifier";
 import { verifies } from "@social-harness/testkit/Verifies";
+import * as Conversations from "../../../../tools/vectors/Conversations.ts";
 import * as Exports from "../../../../tools/vectors/Exports.ts";
 import * as Family from "../../../../tools/vectors/Family.ts";
 import { registry } from "../../../../tools/vectors/People.ts";
+import * as Rounds from "../../../../tools/vectors/Rounds.ts";
 import * as VectorFiles from "../encoding/VectorFiles.ts";
 
 const program = join(VectorFiles.repositoryRoot, "tools", "verify.py");
@@ -283,6 +291,51 @@ const exportsFile = (): string => {
   });
 };
 
+/** Statements of some members, few of which agree, and a body that may be another than they decide. */
+const reanchorsFile = (): string => {
+  const casts = [2, 3, 4, 7].map(Conversations.castOfSize);
+  const recordHash = fc.constantFrom(
+    ...[1, 2, 200].map((byte) => RecordHash.fromBytes(Buffer.alloc(32, byte))),
+  );
+  const height = fc.nat(2);
+  const claim = fc.record({
+    head: fc.option(fc.record({ recordHash, height })),
+    prepared: fc.option(fc.record({ recordHash, height, round: fc.nat(2) })),
+  });
+  const change = fc.oneof(
+    { weight: 4, arbitrary: fc.constant({}) },
+    fc.record({ baseRecordHash: fc.option(recordHash) }),
+    fc.record({ carriedRecordHash: fc.option(recordHash) }),
+    fc.record({ round: fc.nat(6) }),
+    fc.record({ previousAnchorHash: fc.constant(null) }),
+  );
+  const cases = sample(
+    fc.record({
+      cast: fc.constantFrom(...casts),
+      claims: fc.array(claim, { minLength: 1, maxLength: 3 }),
+      absent: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.constant(1)),
+      change,
+    }),
+    400,
+  ).map(({ cast, claims, absent: missing, change: changes }, i) => {
+    const statements = Rounds.statementsOf(cast, 5, claims).slice(missing);
+    const base = Reanchor.decide(statements)?.base ?? null;
+    const previousAnchorHash = base === null ? null : AnchorHash.fromBytes(Buffer.alloc(32, 9));
+    const reanchor = Rounds.completed(cast, 5, statements, null, { previousAnchorHash, ...changes });
+    return { name: `random ${i}`, cast, membership: `${cast.people.length}`, reanchor };
+  });
+  const decisionOf = ({ cast, reanchor }: (typeof cases)[number]) =>
+    Reanchor.verify({ verifier: Ed25519.verifier, registryKey: registry.publicKey }, cast.members, reanchor);
+  const { accepted, refused } = byVerdict(cases, (one) => taken(() => decisionOf(one)));
+  expect([accepted.length > 50, refused.length > 50]).toEqual([true, true]);
+  return Family.json({
+    registryKey: registry.publicKey,
+    memberships: Object.fromEntries(casts.map(({ people, members }) => [people.length, members.membership])),
+    accepted: accepted.map((one) => ({ ...one, cast: undefined, ...decisionOf(one) })),
+    refused: refused.map((one) => ({ ...one, cast: undefined })),
+  });
+};
+
 describe.skipIf(absent)(`the second verifier on random cases${note}`, () => {
   let folder = "";
   beforeAll(() => {
@@ -299,6 +352,7 @@ describe.skipIf(absent)(`the second verifier on random cases${note}`, () => {
       ...listFiles("message_address", Address.isMessageAddress),
       ["export_two.jsonl", Exports.files().get("export_two.jsonl") as string],
       ["exports.json", exportsFile()],
+      ["reanchors.json", reanchorsFile()],
     ];
     for (const [name, text] of files) writeFileSync(join(folder, name), text);
     const { status, stdout, stderr } = verify("vectors", folder);

@@ -42,7 +42,7 @@ const createNames = (world: World) => {
     const place = `height ${action.height} on ${record(action.previousRecordHash)}, ${anchor(anchorHash)}`;
     return `${name} (by ${who(action.authorAgentId)}, ${place})`;
   };
-  return { who, anchor, record, core };
+  return { who, anchor, record, core, knows: (recordHash: RecordHash) => records.has(recordHash) };
 };
 
 type Names = ReturnType<typeof createNames>;
@@ -116,6 +116,8 @@ const eventText = (names: Names, event: Event): string => {
 /** What a turn did that others may rely on; packets that leave show where they arrive. */
 const commandText = (names: Names, command: Command): string | null => {
   switch (command.kind) {
+    case "keep-core":
+      return names.knows(command.recordHash) ? null : `keeps ${names.core(command.core)}`;
     case "own-vote":
       return `signs ${command.vote} ${names.record(command.recordHash)} in round ${command.round} under ${names.anchor(command.anchorHash)}`;
     case "commit":
