@@ -22,13 +22,19 @@ const decodePage = Closed.decoder(
 );
 type Page = ReturnType<typeof decodePage>;
 
+export interface Arrived {
+  readonly page: Page;
+  /** When the event came that says so: from then on the items can be read. On the clock of `performance.now`. */
+  readonly readableAt: number;
+}
+
 export interface Host {
   readonly send: (to: string, text: string) => Promise<void>;
   readonly status: () => Promise<void>;
   readonly readInbox: () => Promise<Page>;
   readonly acknowledge: (deliveryToken: string) => Promise<void>;
   /** Resolves with the first page that holds items, read once the event stream has said that there are some. */
-  readonly nextItems: () => Promise<Page>;
+  readonly nextItems: () => Promise<Arrived>;
   readonly close: () => Promise<void>;
 }
 
@@ -72,8 +78,9 @@ export const connect = async (mcpUrl: string): Promise<Host> => {
       for (;;) {
         await soon(wake.promise);
         wake = Promise.withResolvers<void>();
+        const readableAt = performance.now();
         const page = await readInbox();
-        if (page.items.length > 0) return page;
+        if (page.items.length > 0) return { page, readableAt };
       }
     },
     close: async () => {

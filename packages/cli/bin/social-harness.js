@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=4
+#!/usr/bin/env -S node --max-semi-space-size=16
 // The installed binary. Plain JavaScript, so that a Node too old to run TypeScript can still say so in one line.
 // The flag keeps V8's young generation small: left alone it takes 100 MB of a daemon that is idle again after a burst.
 

@@ -11,7 +11,7 @@ import { failed } from "../Failure.ts";
 
 const main = fileURLToPath(new URL("../main.ts", import.meta.url));
 /** As the installed binary's first line has it. */
-const nodeFlags = ["--max-semi-space-size=4"];
+const nodeFlags = ["--max-semi-space-size=16"];
 const readyMsMax = 30_000;
 const stopMsMax = 6_000;
 const lastWordsMax = 2_000;

@@ -17,7 +17,7 @@ import * as Settings from "../store/Settings.ts";
 import * as Turns from "../store/Turns.ts";
 import * as Cards from "../transport/Cards.ts";
 import { createInbound } from "../transport/Inbound.ts";
-import { createOutboxSender, enqueue, forget } from "../transport/Outbox.ts";
+import { createOutboxSender, enqueue, type Enqueued, forget } from "../transport/Outbox.ts";
 import { createOwnCopies } from "../transport/OwnCopies.ts";
 import { createRouterLink, type RouterLink } from "../transport/RouterLink.ts";
 import { createRouterStanding, type RouterState } from "../transport/RouterStanding.ts";
@@ -85,6 +85,7 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
   let client: RouterClient | null = null;
   let admitted: Admitted = { raised: false, hasMore: true };
   let admittedInTurn = admitted;
+  let enqueuedInTurn: ReadonlyArray<Enqueued> = [];
 
   const conversations = createConversations({
     self: card.agentId,
@@ -107,7 +108,7 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
       };
       // Only an endpoint that may sign says anything; what it would have said, it says again once it is connected.
       const sends = link.mayEnqueue() ? turn.state.sends : [];
-      enqueue(db, sends, conversationOf, packing);
+      enqueuedInTurn = enqueue(db, sends, conversationOf, packing);
       admittedInTurn = admitCommitted(turn, { self: card.agentId, random, logger, more: admitted.hasMore });
       if (turn.state.commits > 0) moveCheckpoint(db, checkpointRecords);
     },
@@ -118,9 +119,9 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
       for (const { postId, outcome } of state.ended) {
         for (const ended of waiters.get(postId) ?? []) ended(outcome);
       }
+      sender.pump(enqueuedInTurn);
       if (admitted.raised) options.onAdmitted();
       if (admitted.hasMore) void turns.run(() => undefined).catch(() => undefined);
-      sender.pump();
       timers.wakeAt(conversations.nextWake(), fireTimers);
     },
   });

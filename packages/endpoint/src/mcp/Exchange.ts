@@ -66,15 +66,51 @@ function* partsOf(chunk: Uint8Array): Iterable<Uint8Array> {
   for (let at = 0; at < chunk.byteLength; at += partBytes) yield chunk.subarray(at, at + partBytes);
 }
 
+type Chunks = AsyncIterator<Uint8Array, undefined>;
+
+/** What can be read of an answer without waiting for a stream's next frame: all of it, where it is one short chunk. */
+const beginningOf = async (
+  isStream: boolean,
+  body: Chunks,
+): Promise<{ readonly chunks: ReadonlyArray<Uint8Array>; readonly isWhole: boolean }> => {
+  if (isStream) return { chunks: [], isWhole: false };
+  const first = await body.next();
+  if (first.done === true) return { chunks: [], isWhole: true };
+  if (first.value.byteLength > partBytes) return { chunks: [first.value], isWhole: false };
+  const second = await body.next();
+  return second.done === true
+    ? { chunks: [first.value], isWhole: true }
+    : { chunks: [first.value, second.value], isWhole: false };
+};
+
+/** What was read already, then the rest. Leaving it cancels the rest. */
+async function* resumed(chunks: ReadonlyArray<Uint8Array>, body: Chunks): AsyncIterable<Uint8Array> {
+  try {
+    yield* chunks;
+    for (let next = await body.next(); next.done !== true; next = await body.next()) yield next.value;
+  } finally {
+    await body.return?.();
+  }
+}
+
+/** A short answer leaves in one write, its length in the head, and is there in one read; the others go in parts. */
 const send = async (response: Response, outgoing: ServerResponse, patienceMs: number): Promise<void> => {
   if (closed(outgoing)) return void (await response.body?.cancel());
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  if (response.body !== null) {
-    for await (const chunk of response.body) {
-      for (const part of partsOf(chunk)) {
-        if (closed(outgoing)) return;
-        if (!outgoing.write(part)) await drained(outgoing, patienceMs);
-      }
+  const headers = Object.fromEntries(response.headers);
+  if (response.body === null) return void outgoing.writeHead(response.status, headers).end();
+  const body = response.body[Symbol.asyncIterator]() as Chunks;
+  const { chunks, isWhole } = await beginningOf(headers["content-type"] === "text/event-stream", body);
+  if (isWhole) {
+    const bytes = chunks[0] ?? new Uint8Array();
+    return void outgoing
+      .writeHead(response.status, { ...headers, "content-length": bytes.byteLength })
+      .end(bytes);
+  }
+  outgoing.writeHead(response.status, headers);
+  for await (const chunk of resumed(chunks, body)) {
+    for (const part of partsOf(chunk)) {
+      if (closed(outgoing)) return;
+      if (!outgoing.write(part)) await drained(outgoing, patienceMs);
     }
   }
   outgoing.end();

@@ -26,17 +26,25 @@ export interface PackingOptions {
   readonly ownCopies: OwnCopies;
 }
 
+/** One row: an envelope, its place among all that were ever enqueued (from 1), and its text. */
+export interface Enqueued {
+  readonly sequence: number;
+  readonly messageId: MessageId;
+  readonly text: string;
+}
+
 /**
- * Turns a turn's sends into outbox rows. Runs inside the turn's transaction, at its end. Remembers what the lane will bring
- * back; a group's proposal is awaited, because its author votes by its place in the lane.
+ * Turns a turn's sends into outbox rows and returns them. Runs inside the turn's transaction, at its end. Remembers what the
+ * lane will bring back; a group's proposal is awaited, because its author votes by its place in the lane.
  */
 export const enqueue = (
   db: Database,
   sends: ReadonlyArray<Send>,
   conversationOf: (conversationId: ConversationId) => Conversation,
   { card, signer, sealer, random, ownCopies }: PackingOptions,
-): void => {
-  if (sends.length === 0) return;
+): ReadonlyArray<Enqueued> => {
+  if (sends.length === 0) return [];
+  const rows: Array<Enqueued> = [];
   const parcels = pack(sends);
   let sequence = Settings.integer(db, "enqueued_sends");
   for (const parcel of parcels) {
@@ -57,6 +65,7 @@ export const enqueue = (
     });
     sequence += 1;
     db.run("INSERT INTO outbox (sequence, message_id, envelope) VALUES (?, ?, ?)", sequence, messageId, text);
+    rows.push({ sequence, messageId, text });
     if (parcel.to !== "lane") continue;
     ownCopies.remember(messageId, {
       envelopeDigest: Envelope.digestOfText(text),
@@ -65,14 +74,18 @@ export const enqueue = (
     });
   }
   Settings.put(db, "enqueued_sends", sequence);
+  return rows;
 };
 
 /** Envelopes between the store and the Router at one time. */
 const inFlightMax = 64;
 
 export interface OutboxSender {
-  /** Sends what the store holds and what has not been sent by this process; call after every commit that may add rows. */
-  readonly pump: () => void;
+  /**
+   * Sends what the store holds and this process has not sent. Call after every commit with the rows that it added: unless
+   * others wait before them, they go as they are at hand.
+   */
+  readonly pump: (added?: ReadonlyArray<Enqueued>) => void;
   /** Rows that the Router accepted and that a turn may delete. The same ones until `forgotten` says that it has. */
   readonly accepted: () => ReadonlyArray<number>;
   readonly forgotten: () => void;
@@ -91,15 +104,17 @@ export const createOutboxSender = (options: OutboxSenderOptions): OutboxSender =
   const { db, logger } = options;
   let lastSent = 0;
   let inFlight = 0;
-  /** Whether the last look left nothing behind, and how many envelopes had ever been enqueued then. */
-  let emptyAt = -1;
+  /** Envelopes ever enqueued. */
+  let enqueued = Settings.integer(db, "enqueued_sends");
+  /** Whether everything up to `lastSent` and nothing beyond it has been sent: then the store need not be asked. */
+  let isLevel = false;
   const accepted: Array<number> = [];
   let named = 0;
 
-  const send = (sequence: number, messageId: MessageId, envelope: string): void => {
+  const send = ({ sequence, messageId, text }: Enqueued): void => {
     inFlight++;
     lastSent = sequence;
-    void options.send(envelope, messageId).then((outcome) => {
+    void options.send(text, messageId).then((outcome) => {
       inFlight--;
       if (outcome.kind === "rejected") {
         if (outcome.reason === "unavailable") return;
@@ -111,19 +126,28 @@ export const createOutboxSender = (options: OutboxSenderOptions): OutboxSender =
     });
   };
 
-  const pump = (): void => {
-    if (inFlight >= inFlightMax || !options.maySend()) return;
-    const enqueued = Settings.integer(db, "enqueued_sends");
-    if (enqueued === emptyAt) return;
-    const rows = db.all(
-      "SELECT sequence, message_id, envelope FROM outbox WHERE sequence > ? ORDER BY sequence LIMIT ?",
-      lastSent,
-      inFlightMax - inFlight,
-    );
-    emptyAt = inFlight + rows.length < inFlightMax ? enqueued : -1;
-    for (const row of rows) {
-      send(Number(row["sequence"]), row["message_id"] as MessageId, row["envelope"] as string);
-    }
+  const waiting = (room: number): ReadonlyArray<Enqueued> =>
+    db
+      .all(
+        "SELECT sequence, message_id, envelope FROM outbox WHERE sequence > ? ORDER BY sequence LIMIT ?",
+        lastSent,
+        room,
+      )
+      .map((row) => ({
+        sequence: Number(row["sequence"]),
+        messageId: row["message_id"] as MessageId,
+        text: row["envelope"] as string,
+      }));
+
+  const pump = (added: ReadonlyArray<Enqueued> = []): void => {
+    enqueued = added.at(-1)?.sequence ?? enqueued;
+    const room = inFlightMax - inFlight;
+    if (room <= 0 || (isLevel && lastSent === enqueued) || !options.maySend()) return;
+    const isAtHand = isLevel && added[0]?.sequence === lastSent + 1;
+    const rows = isAtHand ? added.slice(0, room) : waiting(room);
+    for (const row of rows) send(row);
+    isLevel = rows.length < room || lastSent === enqueued;
+    if (isLevel) lastSent = enqueued;
   };
 
   return {

@@ -66,6 +66,52 @@ test("head and body reach the handler and the reader as they are", async () => {
   await served;
 });
 
+test("a short answer says its length and is not cut into chunks", async () => {
+  const { socket, served } = await ask(() => Response.json({ answer: "yes" }));
+  const text = await textOf(socket);
+  expect(text).toMatch(/\r\ncontent-length: 16\r\n/i);
+  expect(text).not.toMatch(/transfer-encoding/i);
+  expect(text.slice(text.indexOf("\r\n\r\n") + 4)).toBe('{"answer":"yes"}');
+  await served;
+});
+
+test("an answer in several chunks arrives whole, whichever of them is short", async () => {
+  const parts = [10, 70_000, 10, 0, 5].map((length) => "x".repeat(length));
+  const { socket, served } = await ask(
+    () =>
+      new Response(
+        new ReadableStream({
+          start: (controller) => {
+            for (const part of parts) controller.enqueue(new TextEncoder().encode(part));
+            controller.close();
+          },
+        }),
+      ),
+  );
+  const text = await textOf(socket);
+  await served;
+  const body = text.slice(text.indexOf("\r\n\r\n") + 4).replace(/\r?\n?[0-9a-f]+\r\n/g, "");
+  expect(body.replaceAll(/[^x]/g, "").length).toBe(70_025);
+});
+
+test("a stream's first frame does not wait for its second", async () => {
+  const { socket } = await ask(
+    () =>
+      new Response(
+        new ReadableStream({
+          start: (controller) => controller.enqueue(new TextEncoder().encode("data: 1")),
+        }),
+        { headers: { "content-type": "text/event-stream" } },
+      ),
+  );
+  let text = "";
+  for await (const chunk of socket as AsyncIterable<Buffer>) {
+    text += chunk.toString("latin1");
+    if (text.includes("data: 1")) break;
+  }
+  expect(text).toContain("data: 1");
+});
+
 verifies("ING-43", "C27: a reader that is slow but alive gets every byte", async () => {
   const page = "x".repeat(12_000_000);
   const { socket, served } = await ask(() => new Response(page));
