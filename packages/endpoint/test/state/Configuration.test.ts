@@ -39,6 +39,8 @@ verifies("RUN-24", "what nobody sets has a default", () => {
     port: 7_431,
     mode: "trusted-local",
     logLevel: "info",
+    contacts: "everyone",
+    blocked: [],
   });
 });
 
@@ -111,6 +113,82 @@ verifies("RUN-24", "ports are whole numbers from 0 to 65535, in digits where the
   }
   for (const port of ["7431", 1.5, -1, 65_536, null]) {
     expect(pathsOf({ file: file({ port }) })).toEqual(["config.json: port"]);
+  }
+});
+
+verifies(
+  "RUN-31",
+  "contacts are one of two words or a list of names, and so are the blocked, in every source",
+  () => {
+    const policyOf = (sources: Configuration.Sources) => {
+      const { contacts, blocked } = Configuration.resolve({ file: file({}), ...sources });
+      return { contacts, blocked };
+    };
+    const some = { contacts: ["ann", "bob"], blocked: ["cyd"] };
+    expect(policyOf({ file: file(some) })).toEqual(some);
+    expect(
+      policyOf({ environment: { SOCIAL_HARNESS_CONTACTS: "ann,bob", SOCIAL_HARNESS_BLOCKED: "cyd" } }),
+    ).toEqual(some);
+    expect(policyOf({ flags: { contacts: "ann,bob", blocked: "cyd" } })).toEqual(some);
+    for (const contacts of ["everyone", "known"] as const) {
+      expect(policyOf({ file: file({ contacts }) }).contacts).toBe(contacts);
+      expect(policyOf({ environment: { SOCIAL_HARNESS_CONTACTS: contacts } }).contacts).toBe(contacts);
+      expect(policyOf({ flags: { contacts } }).contacts).toBe(contacts);
+    }
+    // Nobody at all is a list too, and one source replaces the list of another.
+    expect(policyOf({ file: file(some), flags: { contacts: "", blocked: "" } })).toEqual({
+      contacts: [],
+      blocked: [],
+    });
+    expect(
+      policyOf({
+        file: file(some),
+        environment: { SOCIAL_HARNESS_CONTACTS: "known", SOCIAL_HARNESS_BLOCKED: "dan" },
+        flags: { contacts: "eve" },
+      }),
+    ).toEqual({ contacts: ["eve"], blocked: ["dan"] });
+  },
+);
+
+verifies("RUN-31", "what is neither of the two words nor a list of names is refused where it stands", () => {
+  const names = Array.from({ length: 1_000 }, (_, i) => `agent-${i}`);
+  expect(issuesOf({ file: file({ blocked: names, contacts: names }) })).toEqual([]);
+  for (const contacts of ["ann", "Known", "", 5, null, ["Not A Name"], [["ann"]], [...names, "ann"]]) {
+    const paths = pathsOf({ file: file({ contacts }) });
+    expect(paths.length).toBeGreaterThan(0);
+    for (const path of paths) expect(path).toMatch(/^config\.json: contacts(\.\d+)?$/);
+  }
+  for (const blocked of ["everyone", "ann", {}, null, ["ann", "Bob"], [...names, "ann"]]) {
+    const paths = pathsOf({ file: file({ blocked }) });
+    expect(paths.length).toBeGreaterThan(0);
+    for (const path of paths) expect(path).toMatch(/^config\.json: blocked(\.\d+)?$/);
+  }
+  expect(pathsOf({ file: file({}), flags: { contacts: "ann, bob", blocked: "agent:ann" } })).toEqual([
+    "--contacts.1",
+    "--blocked.0",
+  ]);
+  expect(
+    pathsOf({
+      file: file({}),
+      environment: { SOCIAL_HARNESS_CONTACTS: "Everyone", SOCIAL_HARNESS_BLOCKED: "a b" },
+    }),
+  ).toEqual(["SOCIAL_HARNESS_CONTACTS.0", "SOCIAL_HARNESS_BLOCKED.0"]);
+});
+
+verifies("RUN-31", "a policy that was chosen is saved, and the default leaves nothing behind", () => {
+  const saved = (values: object): unknown => {
+    const configuration = Configuration.resolve({ file: file(values) });
+    Configuration.save(folder, configuration);
+    expect(Configuration.load(folder, {})).toEqual(configuration);
+    return JSON.parse(readFileSync(folder.configuration, "utf8"));
+  };
+  expect(saved({ contacts: "everyone", blocked: [] })).toEqual(network);
+  for (const chosen of [
+    { contacts: "known", blocked: ["ann"] },
+    { contacts: [] },
+    { contacts: ["ann", "bob"] },
+  ]) {
+    expect(saved(chosen)).toEqual({ ...network, ...chosen });
   }
 });
 
