@@ -76,7 +76,14 @@ const acceptReanchor = (draft: Draft, anchor: RouterAnchor): void => {
   state.proposal = null;
   state.spread = null;
   const statements = state.rounds.statements.filter(({ statement }) => statement.round > accepted.round);
-  draft.changeRounds({ bound: accepted.round, own: null, pending: null, statements, stall: null });
+  draft.changeRounds({
+    bound: accepted.round,
+    own: null,
+    pending: null,
+    statements,
+    called: false,
+    stall: null,
+  });
   const next = nextHeight(state);
   draft.keepOpen(
     (record) =>
