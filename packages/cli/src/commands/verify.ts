@@ -5,7 +5,6 @@
 import type { Command } from "commander";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { SigningKey } from "@social-harness/protocol/identity/Identifier";
-import type * as Export from "@social-harness/protocol/history/Export";
 import { act, define, withState, type Context } from "../Command.ts";
 import { pinnedRegistryKey, type StateOptions } from "../daemon/Profile.ts";
 import { verifyStore } from "../daemon/Auditing.ts";
@@ -56,10 +55,9 @@ const keyOf = (options: Options): SigningKey => {
 };
 
 const verifyExport = async ({ output, options }: Context<Options>, path: string): Promise<void> => {
-  const posts: Array<Export.VerifiedPost> = [];
-  const { header, exporter, members } = await output.during(
+  const { header, exporter, members, posts } = await output.during(
     "Verifying every signature",
-    verifyFile(path, keyOf(options), (post) => void posts.push(post)),
+    verifyFile(path, keyOf(options)),
   );
   const unchecked = notChecked(members.length);
   const names = members.map(({ agentId, agentName, principalId }) => ({ agentName, agentId, principalId }));

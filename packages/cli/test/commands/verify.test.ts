@@ -1,12 +1,17 @@
 // `verify` through the binary: what it says of an intact export, and that it believes no other.
 
+import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
 import * as Chains from "@social-harness/testkit/Chains";
 import type { MessageAddress } from "@social-harness/protocol/address/Address";
+import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
+import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import * as Export from "@social-harness/protocol/history/Export";
+import type { SignerEvidence } from "@social-harness/protocol/history/Statement";
 import { failureOf, lastJson, run, runHere, temporaryFolder } from "../Binary.ts";
 
 const { actors, records } = Chains.chain(
@@ -82,6 +87,35 @@ describe("verify", () => {
         expect(failureOf(ended).reason).toBe("export-invalid");
         expect(failureOf(ended).message).toMatch(/^this is no intact export: line [1-4]: /);
       }
+    },
+  );
+
+  verifies(
+    ["HIS-118", "RUN-42"],
+    "names the line of one forged signature, whether it comes as a file or as a pipe",
+    async () => {
+      const lines = text.split("\n");
+      const forged = JSON.parse(lines[2] as string) as HistoryRecord;
+      const [first, second] = forged.durabilityVotes as [SignerEvidence, SignerEvidence];
+      const durabilityVotes = [{ ...first, signature: second.signature }, second];
+      lines[2] = CanonicalJson.encode({ ...forged, durabilityVotes } as CanonicalJson.Json);
+      const file = write(lines.join("\n"));
+      const message = "this is no intact export: line 3: record 1: a signature does not verify";
+      const ended = await runHere(["verify", file, "--registry-key", key, "--json"]);
+      expect([ended.code, failureOf(ended).message]).toEqual([1, message]);
+      const throughPipe = async (content: string) => {
+        const pipe = join(temporaryFolder(), "pipe");
+        execFileSync("mkfifo", [pipe]);
+        const [result] = await Promise.all([
+          run(["verify", pipe, "--registry-key", key, "--json"]),
+          writeFile(pipe, content),
+        ]);
+        return result;
+      };
+      const piped = await throughPipe(lines.join("\n"));
+      expect([piped.code, failureOf(piped).message]).toEqual([1, message]);
+      const good = await throughPipe(text);
+      expect([good.code, lastJson(good)["records"]]).toEqual([0, 2]);
     },
   );
 

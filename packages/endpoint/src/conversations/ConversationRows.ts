@@ -6,12 +6,19 @@ import * as Address from "@social-harness/protocol/address/Address";
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import { hashOfText } from "@social-harness/protocol/encoding/Hash";
 import type { Reads } from "@social-harness/protocol/conversation/Event";
-import { areLeft, hasCandidate, hasOpenWork, initial, type State } from "@social-harness/protocol/conversation/State";
+import {
+  areLeft,
+  hasCandidate,
+  hasOpenWork,
+  initial,
+  type State,
+} from "@social-harness/protocol/conversation/State";
 import * as Membership from "@social-harness/protocol/history/Membership";
 import type { PostIntent, RecordCore } from "@social-harness/protocol/history/Record";
 import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
 import {
   type AgentId,
+  type AnchorHash,
   type ConversationId,
   MembershipHash,
   type Opaque32,
@@ -214,14 +221,18 @@ const intentOf = (row: Row): PostIntent => {
 
 /**
  * Checks that the cores of a conversation's open records are exactly those that its state names, each with its hash, that
- * its open intents are what was persisted, and that the anchors which its state stands on are there. Throws `StoreError`.
+ * its open intents are what was persisted, and that the anchors which its state stands on are among `anchors`. Throws `StoreError`.
  */
-export const checkOpenWork = (db: Database, conversationId: ConversationId, state: State): void => {
+export const checkOpenWork = (
+  db: Database,
+  conversationId: ConversationId,
+  state: State,
+  anchors: ReadonlySet<AnchorHash>,
+): void => {
   const rows = db.all("SELECT * FROM candidate WHERE conversation_id = ?", conversationId);
   const held = new Set(rows.map((row) => (coreOf(row), row["record_hash"])));
   const isWhole =
     held.size === state.open.length && state.open.every(({ recordHash }) => held.has(recordHash));
-  const anchors = AnchorRows.hashesOf(db, conversationId);
   const named = [state.anchor?.anchorHash, ...state.open.map(({ carry }) => carry?.anchorHash)];
   const isAnchored = named.every((anchorHash) => anchorHash === undefined || anchors.has(anchorHash));
   if (!isWhole || !isAnchored) throw damaged({ conversation_id: conversationId });

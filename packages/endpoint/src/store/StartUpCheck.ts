@@ -106,8 +106,8 @@ const checkConversations = async (
   let lastSequence = 0;
   for (const conversationId of allIds(db)) {
     const state = stateOf(rowOf(db, conversationId) as Row);
-    checkOpenWork(db, conversationId, state);
     const anchors = AnchorRows.hashesOf(db, conversationId);
+    checkOpenWork(db, conversationId, state, anchors);
     const walk = start(conversationId);
     for (const row of db.iterate(
       `SELECT ${RecordRows.columns} FROM record WHERE conversation_id = ? ORDER BY height`,

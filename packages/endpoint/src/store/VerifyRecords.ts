@@ -1,38 +1,12 @@
-// Verifies many records with the one verification function while the signatures themselves are checked on the thread pool:
-// the function runs once with a verifier that only writes down what must be verified, then all of it is. Where anything is
-// amiss it runs a second time, signature by signature, to say what. Implements HIS-118.
+// Verifies many records with the one verification function while the signatures themselves are checked on the thread pool.
+// Where anything is amiss the function runs a second time, signature by signature, to say what. Implements HIS-118.
 
-import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import { RecordError } from "@social-harness/protocol/history/RecordError";
 import * as VerifiedChain from "@social-harness/protocol/history/VerifiedChain";
 import type { Ancestry, ChainHead, Trust } from "@social-harness/protocol/history/VerifyRecord";
+import * as DeferredVerifier from "@social-harness/protocol/identity/DeferredVerifier";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
-import type { Verifier } from "@social-harness/protocol/identity/Signing";
-
-type Deferred = Parameters<Verifier["verify"]>;
-
-/** The statements of a round come along with every record under it: each is verified once. */
-const repeatedArtifact = "reanchor-statement";
-
-/** A verifier that believes everything, and what it was asked. */
-const noting = () => {
-  const deferred: Array<Deferred> = [];
-  const repeated = new Set<string>();
-  const verifier: Verifier = {
-    verify: (...asked) => {
-      const [key, artifact, value, signature] = asked;
-      if (artifact === repeatedArtifact) {
-        const spelled = CanonicalJson.encode([key, value, signature]);
-        if (repeated.has(spelled)) return true;
-        repeated.add(spelled);
-      }
-      deferred.push(asked);
-      return true;
-    },
-  };
-  return { verifier, deferred };
-};
 
 const taken = (
   chain: VerifiedChain.VerifiedChain,
@@ -49,7 +23,7 @@ const inPool = async (
   records: ReadonlyArray<HistoryRecord>,
   ancestry: Ancestry,
 ): Promise<ChainHead | null> => {
-  const { verifier, deferred } = noting();
+  const { verifier, settle } = DeferredVerifier.create();
   let last: ChainHead | null;
   try {
     last = taken(VerifiedChain.begin({ registryKey, verifier }, head, ancestry), records);
@@ -57,8 +31,7 @@ const inPool = async (
     if (!(error instanceof RecordError)) throw error;
     return null;
   }
-  const verdicts = await Promise.all(deferred.map((asked) => Ed25519.verifyInPool(...asked)));
-  return verdicts.every(Boolean) ? last : null;
+  return (await settle()) ? last : null;
 };
 
 /**

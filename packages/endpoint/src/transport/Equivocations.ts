@@ -1,5 +1,6 @@
 // Proofs that a Router signed two orders of one lane: two heads of one instance for one place. Kept for good, the first of
-// each place, and shown to the other members, who believe the Router's two signatures and not who shows them.
+// each place; the first of each lane is shown to the other members, who believe the Router's two signatures and not who
+// shows them.
 // Implements HIS-54 and HIS-136.
 
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
@@ -15,32 +16,32 @@ export type Place = Pick<LaneHeads.Seen, "routerInstanceId" | "lane" | "sequence
 /** The two heads of one place. */
 export type Proof = readonly [LaneHeads.Seen, LaneHeads.Seen];
 
-/** True when it is the first proof of its place. */
-export const keep = (db: Database, own: LaneHeads.Seen, other: LaneHeads.Seen): boolean =>
+/** Whether an instance was caught in a lane before: one proof is cause enough, and a Router that forks a lane gives many. */
+export const isCaught = (db: Database, { routerInstanceId, lane }: Omit<Place, "sequence">): boolean =>
+  db.get(
+    "SELECT 1 FROM equivocation WHERE router_instance_id = ? AND lane = ? LIMIT 1",
+    routerInstanceId,
+    lane,
+  ) !== undefined;
+
+export const keep = (db: Database, own: LaneHeads.Seen, other: LaneHeads.Seen): void => {
   db.run(
     "INSERT OR IGNORE INTO equivocation (lane, sequence, router_instance_id, proof) VALUES (?, ?, ?, ?)",
     own.lane,
     own.sequence,
     own.routerInstanceId,
     CanonicalJson.encode([own, other]),
-  ) > 0;
+  );
+};
 
-const isKept = (db: Database, { routerInstanceId, lane, sequence }: Place): boolean =>
-  db.get(
-    "SELECT 1 FROM equivocation WHERE router_instance_id = ? AND lane = ? AND sequence = ?",
-    routerInstanceId,
-    lane,
-    sequence,
-  ) !== undefined;
-
-/** Compares what a member saw with what this endpoint saw; true when that is the first proof of its place. */
+/** Compares what a member saw with what this endpoint saw; true when that is the first proof in its lane. */
 export const compare = (
   db: Database,
   verifier: Verifier,
   routerKey: SigningKey,
   seen: LaneHeads.Seen,
 ): boolean => {
-  const known = isKept(db, seen);
+  const known = isCaught(db, seen);
   return LaneHeads.compare(db, verifier, routerKey, seen) && !known;
 };
 
@@ -59,7 +60,7 @@ export const packetOf = (db: Database, conversationId: ConversationId, place: Pl
   return { kind: "equivocation_proof", conversationId, ...place, heads };
 };
 
-/** Takes a proof that a member showed: the first of its place, one that says nothing new, or none at all. */
+/** Takes a proof that a member showed: the first in its lane, one more, or none at all. */
 export const take = (
   db: Database,
   verifier: Verifier,
@@ -70,7 +71,9 @@ export const take = (
   if (own === undefined || other === undefined || own.laneHead === other.laneHead) return "false";
   const isSigned = [own, other].every((seen) => Lane.verify(verifier, routerKey, seen, seen.signature));
   if (!isSigned) return "false";
-  return keep(db, own, other) ? "new" : "known";
+  const known = isCaught(db, own);
+  keep(db, own, other);
+  return known ? "known" : "new";
 };
 
 /** The kept proofs, at most so many. */

@@ -209,7 +209,7 @@ export const createInbound = (options: InboundOptions): Inbound => {
     }
   };
 
-  /** The Router was caught at a place: the others are shown, and the conversation of that lane has cause for a round. */
+  /** The Router was caught in a lane: the others are shown, and the conversation of that lane has cause for a round. */
   const caught = (turn: Turn, { routerInstanceId, lane, sequence }: LaneHeads.Seen): void => {
     logger("error", "the Router signed two orders of one lane; the proof is kept", { lane, sequence });
     const conversationId = ConversationRows.idOfLane(turn.db, lane);
@@ -307,7 +307,7 @@ export const createInbound = (options: InboundOptions): Inbound => {
       const continuity = LaneHeads.take(turn.db, head, envelopeDigest);
       if (continuity === "contradicts") return { kind: "contradiction" };
       if (continuity === "repeated") return { kind: "taken" };
-      if (RouterTerms.contradictsFormer(turn.db, head)) caught(turn, head);
+      RouterTerms.compareWithFormer(turn.db, head);
       const conversationId = ConversationRows.idOfLane(turn.db, lane);
       if (continuity === "after-gap" && conversationId !== null) {
         conversations.feedEach(turn, [conversationId], { kind: "gap" });

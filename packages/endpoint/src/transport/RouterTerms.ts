@@ -157,10 +157,10 @@ export const rollBack = (db: Database, cursor: number, tail: number | null, now:
 };
 
 /**
- * Compares a head, whose signature was verified, with those of former terms of its instance. True when the two are the first
- * proof that the Router signed two orders of that place.
+ * Compares a head, whose signature was verified, with those of former terms of its instance, and keeps the first proof in its
+ * lane. It is evidence alone: what ended the term was cause for a round already.
  */
-export const contradictsFormer = (db: Database, head: Seen): boolean => {
+export const compareWithFormer = (db: Database, head: Seen): void => {
   const row = db.get(
     `SELECT lane_head, signature FROM former_lane_head JOIN router_term USING (term)
      WHERE lane = ? AND sequence = ? AND router_instance_id = ? AND lane_head <> ? LIMIT 1`,
@@ -169,13 +169,13 @@ export const contradictsFormer = (db: Database, head: Seen): boolean => {
     head.routerInstanceId,
     head.laneHead,
   );
-  if (row === undefined) return false;
+  if (row === undefined || Equivocations.isCaught(db, head)) return;
   const former = {
     ...head,
     laneHead: row["lane_head"] as Seen["laneHead"],
     signature: row["signature"] as Seen["signature"],
   };
-  return Equivocations.keep(db, former, head);
+  Equivocations.keep(db, former, head);
 };
 
 export const formerTerms = (db: Database): ReadonlyArray<FormerTerm> =>

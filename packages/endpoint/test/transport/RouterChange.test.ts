@@ -228,6 +228,11 @@ verifies(
     expect(Equivocations.all(cyd.db)).toEqual([proof]);
     expect((await ann.send(to, "two")).status).toBe("certified");
     expect(await roundsIn(ann, to)).toEqual([0, 1]);
+    // One proof is cause enough: a lane that was forked gives one with every envelope.
+    await mal.whisper(bob.card, packed([0], forgedHead(network, bob, lane, 2)));
+    await until("it is kept", () => Equivocations.count(bob.db) === 2);
+    expect((await bob.send(to, "three")).status).toBe("certified");
+    expect(await roundsIn(bob, to)).toEqual([0, 1, 1]);
     expect((await network.judge(["ann", "bob", "cyd"])).problems).toEqual([]);
   },
 );

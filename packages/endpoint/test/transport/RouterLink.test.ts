@@ -35,6 +35,9 @@ interface Bench {
   /** What Inbound makes of a cursor; throws when a test wants it to. */
   take: (cursor: number) => Arrival;
   beforeCommit: () => void;
+  /** What wished for a round, by turns. */
+  readonly wished: Array<ReadonlyArray<string>>;
+  stateOf: (conversationId: string) => object;
 }
 
 const bench = (prepare: (db: Database) => void = () => undefined): Bench => {
@@ -48,8 +51,11 @@ const bench = (prepare: (db: Database) => void = () => undefined): Bench => {
   });
   const conversations = {
     active: () => ["active"],
-    feedEach: (_turn: unknown, _ids: unknown, event: { readonly kind: string }) =>
-      events.push(`all ${event.kind}`),
+    get: (_turn: unknown, id: string) => ({ state: made.stateOf(id) }),
+    feedEach: (_turn: unknown, ids: ReadonlyArray<string>, event: { readonly kind: string }) => {
+      events.push(`all ${event.kind}`);
+      if (event.kind === "wish-round") made.wished.push(ids);
+    },
   } as unknown as Conversations;
   const link = createRouterLink({
     db,
@@ -80,6 +86,8 @@ const bench = (prepare: (db: Database) => void = () => undefined): Bench => {
     cursor: () => Settings.integer(db, "router_cursor"),
     take: () => ({ kind: "taken" }),
     beforeCommit: () => undefined,
+    wished: [],
+    stateOf: () => ({ anchor: { round: 0 }, rounds: { bound: 0, wish: 0, own: null } }),
   };
   return made;
 };
@@ -315,4 +323,78 @@ verifies("HIS-132", "a lane head of nothing is no delivery", async () => {
   await until("it is refused", () => made.events.includes("refuse"));
   expect(made.cursor()).toBe(0);
   expect(RouterTerms.formerTerms(made.db)).toEqual([]);
+});
+
+/** Conversations whose anchor was accepted in the current term or an earlier one. */
+const withAnchors = (db: Database, count: number, term: number): void => {
+  for (let i = 0; i < count; i++) {
+    const id = `cnv_${String(i).padStart(3, "0")}`;
+    db.run(
+      `INSERT INTO conversation (conversation_id, address, lane, membership, state, state_digest, active)
+       VALUES (?, ?, ?, '', ?, x'', 0)`,
+      id,
+      id,
+      id,
+      JSON.stringify({ anchor: { anchorHash: `anchor of ${id}` } }),
+    );
+    db.run(
+      "INSERT INTO anchor (conversation_id, anchor_hash, anchor, digest, term) VALUES (?, ?, '', x'', ?)",
+      id,
+      `anchor of ${id}`,
+      term,
+    );
+  }
+};
+
+verifies(
+  "HIS-135",
+  "after a term has ended its conversations wish for a round, 32 in a turn, but for those that do already",
+  async () => {
+    const made = bench((db) => {
+      boundAt(9)(db);
+      withAnchors(db, 70, 1);
+    });
+    made.stateOf = (id) => ({
+      anchor: { round: 0 },
+      rounds: { bound: id === "cnv_001" ? 1 : 0, wish: id === "cnv_002" ? 1 : 0, own: null },
+    });
+    made.link.onReady(ready(5));
+    for (const cursor of [1, 2, 3, 4, 5]) made.link.onDeliver(delivery(cursor));
+    await until("all were fed", () => made.wished.flat().length === 68);
+    await nothingMore();
+    expect(made.wished.map((ids) => ids.length)).toEqual([30, 32, 6]);
+    expect(made.wished.flat()).not.toContain("cnv_001");
+    expect(made.wished.flat()).not.toContain("cnv_002");
+    expect(new Set(made.wished.flat()).size).toBe(68);
+  },
+);
+
+verifies("HIS-135", "a statement that names another instance is no round that can be had", async () => {
+  const made = bench((db) => {
+    boundAt(0)(db);
+    withAnchors(db, 2, 0);
+  });
+  const other = RouterInstanceId.fromBytes(Buffer.alloc(16, 9));
+  made.stateOf = (id) => ({
+    anchor: { round: 0 },
+    rounds: {
+      bound: 1,
+      wish: 1,
+      own: { statement: { routerInstanceId: id === "cnv_000" ? other : instance } },
+    },
+  });
+  made.link.onReady(ready(0));
+  await until("one was fed", () => made.wished.length === 1);
+  expect(made.wished).toEqual([["cnv_000"]]);
+});
+
+verifies("HIS-135", "a conversation whose anchor is of this term is left alone", async () => {
+  const made = bench((db) => {
+    boundAt(0)(db);
+    withAnchors(db, 3, 1);
+  });
+  made.link.onReady(ready(0));
+  await until("it is folded", () => made.link.connection().folded);
+  await nothingMore();
+  expect(made.wished).toEqual([]);
 });

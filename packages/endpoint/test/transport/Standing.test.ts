@@ -96,6 +96,29 @@ verifies(
   },
 );
 
+verifies(
+  "HIS-51",
+  "an old copy is known by another Router too, once that one has seen the newer store",
+  async () => {
+    const network = await testNetwork();
+    const [ann, bob] = await network.openAll(["ann", "bob"]);
+    await ann.send("agent:bob", "one");
+    await bob.untilItems(1);
+    await ann.close();
+    keepStore(network, "ann");
+    await network.router.stop();
+    network.router.replaceLog(null);
+    await network.router.start();
+    const newer = await network.open("ann");
+    await newer.send("agent:bob", "two");
+    await newer.close();
+    restoreStore(network, "ann");
+    const old = await network.open("ann");
+    await until("it is held", () => heldAs(old) === "lost-memory");
+    await expectSilent(old, "agent:bob", 1);
+  },
+);
+
 /** A whole endpoint on the network, registered before it starts. */
 const startOn = async (network: TestNetwork, name: string): Promise<Endpoint> => {
   const stateFolder = StateFolder.open(join(network.folder, name));

@@ -77,7 +77,14 @@ const acceptReanchor = (draft: Draft, anchor: RouterAnchor): void => {
   state.spread = null;
   state.voids = [];
   const statements = state.rounds.statements.filter(({ statement }) => statement.round > accepted.round);
-  draft.changeRounds({ bound: accepted.round, own: null, pending: null, statements, stall: null });
+  draft.changeRounds({
+    bound: accepted.round,
+    own: null,
+    pending: null,
+    statements,
+    called: false,
+    stall: null,
+  });
   const next = nextHeight(state);
   draft.keepOpen(
     (record) =>

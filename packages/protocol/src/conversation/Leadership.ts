@@ -48,16 +48,6 @@ export const completeAsLeader = (draft: Draft): boolean => {
   return true;
 };
 
-/** Who repeats a statement for a round that has begun missed the re-anchor: the leader shows the one that stands now. */
-export const showAgain = (draft: Draft, round: number): void => {
-  const { anchor } = draft.state;
-  const { members, self, folded } = draft.inputs;
-  if (anchor === null || round > anchor.round || !folded) return;
-  if (Reanchor.leaderOf(members, anchor.round) !== self) return;
-  const completed = draft.anchor(anchor.anchorHash);
-  if (completed.kind === "completed_reanchor") draft.multicast(completed);
-};
-
 /** The leader's own word goes before that of a page for the same round. */
 const isOlder = ({ body }: CompletedReanchor, { body: pending }: CompletedReanchor): boolean =>
   body.round < pending.round ||

@@ -4,6 +4,7 @@
 
 import { faultsOf } from "../history/Quorum.ts";
 import * as Limits from "../Limits.ts";
+import { fallBehind } from "./Behind.ts";
 import type { Draft } from "./Draft.ts";
 import type { AgentId } from "../identity/Identifier.ts";
 import { askForPending, askForStated } from "./Lacking.ts";
@@ -64,6 +65,8 @@ export const stallTick = (draft: Draft): void => {
   if (isUnderWay(state) || hasCandidate(state) || isOfAnotherRouter(draft)) {
     if (cause) wishFor(draft, bound + 1);
     else if (!isUnderWay(state)) sayHere(draft);
+    // Who still misses others shows its vote again.
+    if (stall.intervalMs >= Limits.roundMsMax) draft.changeRounds({ called: false });
     return;
   }
   // Where all is quiet nobody is heard but the one that is left behind: it is helped without waiting for others. One that is
@@ -91,6 +94,8 @@ export const repeatRound = (draft: Draft): void => {
   if (rounds.pending !== null && rounds.completed === rounds.pending.body.round)
     draft.multicast(rounds.pending);
   for (const packet of rounds.statements) askForStated(draft, packet);
+  // The anchor that ends the wait may have been missed, and its leader gone: whoever has accepted it can show it.
+  if (reached(rounds) > (state.anchor?.round ?? 0)) fallBehind(draft, { gap: true }, null);
   askForPending(draft);
 };
 

@@ -128,7 +128,7 @@ export const commitRecord = (draft: Draft, record: Evidence.HistoryRecord): void
   if (record.durabilityAnchor !== null) adopt(draft, record.durabilityAnchor);
   // Progress ends the cause of a wish, the own and the others'; statements bind on.
   const { rounds } = state;
-  state.rounds = { ...rounds, wish: 0, wishes: rounds.stated, stall: null, proven: {} };
+  state.rounds = { ...rounds, wish: 0, wishes: rounds.stated, called: false, stall: null, proven: {} };
   noteHead(draft, action.height);
   draft.progressed = true;
 };

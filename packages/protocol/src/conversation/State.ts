@@ -180,6 +180,8 @@ export interface Rounds {
   readonly pending: CompletedReanchor | null;
   /** This member completed the round that it leads. */
   readonly completed: number;
+  /** A member showed its vote in the open slot for a record that is not here: work that this member cannot see. */
+  readonly called: boolean;
   readonly stall: { readonly at: number; readonly intervalMs: number } | null;
   /** Members heard since the last progress. */
   readonly heard: ReadonlyArray<AgentId>;
@@ -195,6 +197,7 @@ export const noRounds: Rounds = {
   proven: {},
   pending: null,
   completed: 0,
+  called: false,
   stall: null,
   heard: [],
 };
@@ -318,9 +321,12 @@ export const isUnderWay = (state: State): boolean =>
   isCarrying(state) ||
   !isVoting(state);
 
-/** Whether the slot has a candidate, voted for or not: at the first height of a round the leader may keep it from all votes. */
+/**
+ * Whether the slot has a candidate, voted for or not, here or at another member: at the first height of a round the leader may
+ * keep it from all votes, and a liar may keep it from some members.
+ */
 export const hasCandidate = (state: State): boolean =>
-  state.slot.lock !== null || state.open.some((record) => follows(state, record));
+  state.rounds.called || state.slot.lock !== null || state.open.some((record) => follows(state, record));
 
 /** What this member repeats when all is silent: its part in what is under way, and its wish for a round. */
 export const hasOpenWork = (state: State): boolean =>

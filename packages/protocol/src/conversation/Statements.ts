@@ -4,7 +4,6 @@
 import * as Reanchor from "../history/Reanchor.ts";
 import * as Statement from "../history/Statement.ts";
 import { askForStated } from "./Lacking.ts";
-import { showAgain } from "./Leadership.ts";
 import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
 import type { StatementPacket } from "./Packet.ts";
@@ -71,7 +70,7 @@ export const takeStatement = (
     return draft.note("a statement is not its sender's, or came outside the lane");
   }
   const leads = Reanchor.leaderOf(inputs.members, round) === inputs.self;
-  if (round < rounds.bound || isKnown(draft, packet, leads)) return showAgain(draft, round);
+  if (round < rounds.bound || isKnown(draft, packet, leads)) return;
   const believed =
     statement.membershipHash === inputs.members.membershipHash &&
     card !== undefined &&

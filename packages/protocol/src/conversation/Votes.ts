@@ -101,6 +101,19 @@ export const takeVotes = (draft: Draft, { from, laneSequence, packet }: Received
   const votes = [...packet.actionVotes, ...packet.durabilityVotes, ...packet.carryVotes];
   const late = laneSequence !== null && head !== null && votes.some((vote) => vote.height <= head.height);
   if (late) helpStraggler(draft, from);
+  else if (laneSequence !== null && from !== draft.inputs.self) heedVotes(draft, votes);
+};
+
+/**
+ * Votes come in the lane when their member is silent for want of others. For a record that is not here, or under another
+ * anchor, they are work that this member cannot see.
+ */
+const heedVotes = (draft: Draft, votes: ReadonlyArray<Pick<Named, "height" | "recordHash">>): void => {
+  const { state } = draft;
+  const isUnseen = votes.some(
+    ({ height, recordHash }) => height === nextHeight(state) && draft.find(recordHash) === undefined,
+  );
+  if (isUnseen && !state.rounds.called) draft.changeRounds({ called: true });
 };
 
 /** A member that repeats work at or below the head missed the notice: whoever comes first tells everybody again. */

@@ -9,6 +9,7 @@ import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import * as Record from "@social-harness/protocol/history/Record";
 import { back, down, hand, missed, proposalOf, scenario, type Scenario } from "./Scenario.ts";
 import {
+  certificateOf,
   kindsSaidBy,
   nextRound,
   preparedBy,
@@ -231,6 +232,28 @@ describe("a GENESIS", () => {
     });
   }
 
+  verifies(
+    ["HIS-79", "HIS-96"],
+    "that its author alone locked under a Router of earlier goes on under the new one",
+    () => {
+      for (const n of [3, 4, 7]) {
+        const story = scenario(n, false);
+        story.say("A", "hello");
+        story.world.flush(0);
+        story.world.deliverLane(0);
+        expect(story.at("A").disk.state.slot.lock).not.toBeNull();
+        story.world.replaceRouter();
+        for (const { index } of story.world.all) {
+          story.world.disconnect(index);
+          story.world.connect(index);
+        }
+        story.run(60_000);
+        expect(story.chains()).toEqual(story.world.all.map(() => ["A: hello"]));
+        expect(roundOf(story.at("B"))).toBeGreaterThan(0);
+      }
+    },
+  );
+
   verifies("HIS-79", "under one Router goes on under another, as a new round", () => {
     const story = scenario(3, false);
     down(story, "C");
@@ -252,6 +275,25 @@ describe("a GENESIS", () => {
 });
 
 describe("what a round leaves behind", () => {
+  verifies("HIS-95", "is a certificate whose record nobody has: its slot is free again", () => {
+    const story = scenario(4);
+    const record = preparedBy(story, "C", "withheld", four);
+    hand(story, "D", "C", {
+      kind: "action_certificate",
+      conversationId: story.world.members.conversationId,
+      ...certificateOf(story, record),
+      durabilityVote: record.durabilityVotes[0] as never,
+    });
+    const postId = story.say("D", "mine");
+    expect(story.at("D").disk.state).toMatchObject({ proposal: null });
+    expect(story.at("D").disk.state.behind?.missing?.recordHash).toBe(record.recordHash);
+    nextRound(story);
+    expect(story.at("D").disk.state.behind?.missing ?? null).toBeNull();
+    story.run(60_000);
+    expect(story.outcome("D", postId)).toBe("certified");
+    expect(story.at("D").disk.state.behind).toBeNull();
+  });
+
   verifies("HIS-91", "are the proposals of earlier rounds, and their posts come again", () => {
     const story = scenario(4);
     const ids = ["A", "C"].map((name) => story.say(name, `of ${name}`));

@@ -73,7 +73,7 @@ describe("proposals at the same height", () => {
     hand(story, "D", "A", early, 7);
     hand(story, "A", "B", predecessor, 5);
     hand(story, "B", "B", predecessor, 5);
-    story.run(60_000);
+    story.run(2 * Limits.silenceMsMin);
     const places = story.at("D").disk.state.open.map(({ laneSequence }) => laneSequence);
     const lock = story.at("D").disk.state.slot.lock;
     expect(places).toEqual([9, 7]);

@@ -209,3 +209,51 @@ describe("the first height of a round", () => {
     expect(story.chains()).toEqual(Array.from({ length: 4 }, () => ["C: hello", "B: back"]));
   });
 });
+
+describe("work that only some can see", () => {
+  verifies(
+    "HIS-93",
+    "is work for all: who is held by a proposal that was kept from the others goes on",
+    () => {
+      const story = scenario(7);
+      const shown = ["A", "B", "G"].map((name) => story.at(name).id);
+      story.world.loses = (from, packets, to) =>
+        from === story.at("G").id &&
+        packets.some(({ kind }) => kind === "proposal_packet") &&
+        !shown.includes(to.id);
+      story.say("G", "for your eyes only");
+      story.run(0);
+      down(story, "G");
+      const postId = story.say("A", "and mine?");
+      expect(story.at("A").disk.state.proposal).toBeNull();
+      story.run(600_000);
+      expect(story.outcome("A", postId)).toBe("certified");
+      expect(roundOf(story.at("F"))).toBeGreaterThan(0);
+    },
+  );
+
+  verifies("HIS-93", "is given up where its member says no more of it", () => {
+    const story = scenario(7);
+    hand(story, "A", "B", {
+      kind: "vote_packet",
+      actionVotes: [],
+      durabilityVotes: [],
+      carryVotes: [
+        {
+          kind: "carry_vote",
+          signerAgentId: story.at("B").id,
+          conversationId: story.world.members.conversationId,
+          height: 1,
+          previousRecordHash: story.at("B").disk.records[0]?.recordHash ?? null,
+          anchorHash: story.at("B").disk.state.anchor?.anchorHash as never,
+          recordHash: strangeRecordHash,
+          signature: proposalOf(story, "B", "x").authorSignature,
+        },
+      ],
+    });
+    expect(story.at("A").disk.state.rounds.called).toBe(true);
+    story.run(3_600_000);
+    expect(story.at("A").disk.state.rounds).toMatchObject({ called: false, wish: 0, bound: 0 });
+    expect(story.world.nextWake()).toBeNull();
+  });
+});

@@ -211,17 +211,22 @@ describe("a member that is bound alone", () => {
     expect(story.world.nextWake()).toBeNull();
   });
 
-  verifies("HIS-90", "and missed the re-anchor is shown it again by its leader", () => {
-    const story = scenario(4);
-    story.world.loses = (_, packets, to) =>
-      to.id === story.at("D").id && packets.some(({ kind }) => kind === "completed_reanchor");
-    for (const { index } of story.world.all) story.world.feed(index, { kind: "wish-round" });
-    story.run(0);
-    expect(story.world.all.map(roundOf)).toEqual([1, 1, 1, 0]);
-    story.world.loses = () => false;
-    story.run(Limits.silenceMsMin);
-    expect(story.world.all.map(roundOf)).toEqual([1, 1, 1, 1]);
-  });
+  verifies(
+    ["HIS-90", "HIS-94"],
+    "and missed the re-anchor is shown it by whoever accepted it, its leader gone",
+    () => {
+      const story = scenario(4);
+      story.world.loses = (_, packets, to) =>
+        to.id === story.at("D").id && packets.some(({ kind }) => kind === "completed_reanchor");
+      for (const { index } of story.world.all) story.world.feed(index, { kind: "wish-round" });
+      story.run(0);
+      expect(story.world.all.map(roundOf)).toEqual([1, 1, 1, 0]);
+      story.world.loses = () => false;
+      story.world.crash(1);
+      story.run(4 * Limits.silenceMsMin);
+      expect(story.world.all.map(roundOf)).toEqual([1, 1, 1, 1]);
+    },
+  );
 
   verifies(
     "HIS-90",
