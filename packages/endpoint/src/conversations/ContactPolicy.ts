@@ -1,6 +1,7 @@
 // Whom the owner lets open a conversation with this agent. Decides about openings only: an established conversation goes on,
 // and what is written in one is the firewall's concern. Implements HIS-158.
 
+import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
 import type { AgentId } from "@social-harness/protocol/identity/Identifier";
 import type { Database } from "../store/Database.ts";
@@ -15,16 +16,16 @@ export interface ContactPolicy {
 
 export const open: ContactPolicy = { contacts: "everyone", blocked: [] };
 
-/** Memberships hold whole cards, so an agent's id stands in each conversation that it belongs to. */
-const isKnown = (db: Database, author: AgentId): boolean =>
+/** Memberships hold whole cards in their one encoding, so that of an agent stands in each conversation that it is in. */
+const isKnown = (db: Database, card: AgentCard.AgentCard): boolean =>
   db.get(
     "SELECT 1 FROM conversation WHERE head_height IS NOT NULL AND instr(membership, ?) > 0 LIMIT 1",
-    author,
+    AgentCard.encode(card),
   ) !== undefined;
 
 export const admits = (db: Database, { contacts, blocked }: ContactPolicy, author: AgentId): boolean => {
-  const name = Cards.byId(db, author)?.agentName;
-  if (name === undefined || blocked.includes(name)) return false;
+  const card = Cards.byId(db, author);
+  if (card === null || blocked.includes(card.agentName)) return false;
   if (contacts === "everyone") return true;
-  return contacts === "known" ? isKnown(db, author) : contacts.includes(name);
+  return contacts === "known" ? isKnown(db, card) : contacts.includes(card.agentName);
 };

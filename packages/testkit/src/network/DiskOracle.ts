@@ -1,9 +1,11 @@
 // Judges endpoints by their disks alone: opens each store read-only and says everything that should never be there.
-// No member voted twice in a slot, all members hold one chain, every record verifies, every vote that others hold is on
-// its signer's disk, and each remote post became exactly one item, in chain order. Knows no process and no network.
+// No member voted twice in a slot without what frees it, all members hold one chain, every record verifies, every vote that
+// others hold is on its signer's disk, and each remote post became exactly one item, in chain order. Knows no process and no
+// network.
 
 import { DatabaseSync } from "node:sqlite";
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
+import * as Void from "@social-harness/protocol/history/Void";
 import { RecordError } from "@social-harness/protocol/history/RecordError";
 import * as VerifiedChain from "@social-harness/protocol/history/VerifiedChain";
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
@@ -29,11 +31,12 @@ type Row = Readonly<Record<string, unknown>>;
 
 interface VoteRow {
   readonly conversation_id: string;
-  readonly kind: "action" | "durability";
+  readonly kind: "action" | "durability" | "carry";
   readonly height: number;
   readonly round: number;
   readonly record_hash: string;
   readonly in_proposal: number;
+  readonly void: number;
   readonly signature: string;
 }
 
@@ -116,8 +119,8 @@ const readStore = (path: string): Store => {
 type Say = (problem: string) => void;
 
 /**
- * In a slot at most one lock vote and one durability vote. With two members the vote inside the own proposal stands beside
- * the lock vote; with more there is none.
+ * In a slot at most one lock vote and one durability vote that count. With two members the vote inside the own proposal
+ * stands beside the lock vote; with more there is none. Whether a vote is rightly void, `checkVoids` asks.
  */
 const checkVotes = ({ votes, memberCounts }: Store, say: Say): void => {
   const slots = new Map<string, VoteRow>();
@@ -125,6 +128,7 @@ const checkVotes = ({ votes, memberCounts }: Store, say: Say): void => {
     if (vote.in_proposal === 1 && memberCounts.get(vote.conversation_id) !== 2) {
       say(`a vote travelled inside a proposal to a group at height ${vote.height}`);
     }
+    if (vote.void === 1) continue;
     const slot = [vote.conversation_id, vote.kind, vote.height, vote.round, vote.in_proposal].join(" ");
     const other = slots.get(slot);
     if (other !== undefined && other.record_hash !== vote.record_hash) {
@@ -240,6 +244,35 @@ const checkRemembered = (stores: ReadonlyArray<Store>, say: Say): void => {
   }
 };
 
+/**
+ * A vote that its store calls void counts for nothing, so the record must be one that nobody can ever certify. The refusals
+ * that prove it are on no disk, but whoever refused has never voted: as many members as refusals are needed are without a vote
+ * for the record, those included whose store is not judged here; nobody holds the record in a chain, and nobody said that it
+ * is durable.
+ */
+const checkVoids = (stores: ReadonlyArray<Store>, say: Say): void => {
+  const voids = stores.flatMap(({ votes }) => votes.filter((vote) => vote.void === 1));
+  for (const [recordHash, [vote]] of Map.groupBy(voids, (one) => one.record_hash)) {
+    if (vote === undefined) continue;
+    const n = Math.max(...stores.map(({ memberCounts }) => memberCounts.get(vote.conversation_id) ?? 0));
+    const votes = stores.flatMap((store) => store.votes.filter((one) => one.record_hash === recordHash));
+    const voters = stores.filter((store) =>
+      store.votes.some(({ record_hash, kind }) => record_hash === recordHash && kind === "action"),
+    );
+    if (n - voters.length < Void.refusalsNeeded(n, vote.height)) {
+      say(`${recordHash} is called void, and too few members can have refused it`);
+    }
+    if (votes.some(({ kind }) => kind !== "action")) {
+      say(`${recordHash} is called void, and somebody voted that it is durable`);
+    }
+    if (
+      stores.some(({ chains }) => [...chains.values()].flat().some((one) => one.recordHash === recordHash))
+    ) {
+      say(`${recordHash} is called void, and it is certified`);
+    }
+  }
+};
+
 /** Reads the stores at these paths, one an agent of one network, and judges them alone and together. */
 export const judge = (paths: ReadonlyArray<string>, options: DiskOptions): DiskVerdict => {
   const stores = paths.map(readStore);
@@ -254,6 +287,7 @@ export const judge = (paths: ReadonlyArray<string>, options: DiskOptions): DiskV
   const say = (problem: string): void => void problems.push(problem);
   const conversations = checkAgreement(stores, options, say);
   checkRemembered(stores, say);
+  checkVoids(stores, say);
   const sum = (of: (store: Store) => number): number => stores.reduce((total, store) => total + of(store), 0);
   return {
     problems,

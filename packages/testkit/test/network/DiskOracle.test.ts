@@ -42,7 +42,7 @@ verifies(
     const cases: ReadonlyArray<readonly [string, string, RegExp]> = [
       [
         "a second vote in a slot",
-        `DROP INDEX own_vote_slot; INSERT INTO own_vote SELECT conversation_id, kind, height, round, 'rch_other', anchor_hash, in_proposal, signature FROM own_vote WHERE in_proposal = 0 LIMIT 1`,
+        `DROP INDEX own_vote_slot; INSERT INTO own_vote SELECT conversation_id, kind, height, round, 'rch_other', anchor_hash, in_proposal, void, signature FROM own_vote WHERE in_proposal = 0 LIMIT 1`,
         /ann: two \w+ votes in one slot/,
       ],
       [
@@ -93,6 +93,34 @@ verifies(
         what,
         expect.stringMatching(problem),
       ]);
+    }
+  },
+);
+
+verifies(
+  ["HIS-80", "HIS-157"],
+  "a void vote frees its slot, where its record can have been refused and nobody holds it",
+  async () => {
+    const network = await written();
+    // Ann's lock vote at height 1 of the group becomes one for a record that nobody else knows, and a second one stands beside it.
+    const where = `kind = 'action' AND height = 1 AND conversation_id = (SELECT conversation_id FROM conversation WHERE address LIKE 'group:%')`;
+    const other = (kind: string, isVoid: number): string =>
+      `INSERT INTO own_vote SELECT conversation_id, '${kind}', height, round, 'rch_other', anchor_hash, in_proposal, ${isVoid}, signature FROM own_vote WHERE ${where};`;
+    expect(problemsOf(network, "ann", other("action", 1))).toEqual([]);
+    const drop = "DROP INDEX own_vote_slot;";
+    expect(problemsOf(network, "ann", drop + other("action", 0)).join("\n")).toContain(
+      "two action votes in one slot",
+    );
+    expect(
+      problemsOf(network, "ann", drop + other("action", 1) + other("durability", 0)).join("\n"),
+    ).toContain("rch_other is called void, and somebody voted that it is durable");
+    const certified = problemsOf(network, "ann", `UPDATE own_vote SET void = 1 WHERE ${where}`).join("\n");
+    for (const said of [
+      "too few members can have refused it",
+      "somebody voted that it is durable",
+      "it is certified",
+    ]) {
+      expect(certified).toContain(`is called void, and ${said}`);
     }
   },
 );
