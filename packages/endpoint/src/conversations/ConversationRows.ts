@@ -271,6 +271,14 @@ export const readsOf = (db: Database, conversationId: ConversationId): Reads => 
       author,
       postId,
     ) !== undefined,
+  hasSigned: (vote, recordHash, anchorHash) =>
+    db.get(
+      "SELECT 1 FROM own_vote WHERE conversation_id = ? AND kind = ? AND record_hash = ? AND anchor_hash = ?",
+      conversationId,
+      vote,
+      recordHash,
+      anchorHash,
+    ) !== undefined,
   heightOf: (recordHash) => RecordRows.heightOf(db, conversationId, recordHash),
   anchor: (anchorHash) => AnchorRows.find(db, conversationId, anchorHash),
   recordAt: (height) => RecordRows.at(db, conversationId, height),

@@ -16,6 +16,7 @@ import type { ReceivedOf } from "./Event.ts";
 import type { CertifiedRecord } from "./Packet.ts";
 import { isWanted } from "./Lacking.ts";
 import { isPreparedHere } from "./Preparation.ts";
+import { hearReport, loseMemory } from "./Restored.ts";
 import { commitRecord } from "./Settle.ts";
 import { nextHeight, openRecordOf } from "./State.ts";
 import { keepVotes } from "./Votes.ts";
@@ -34,6 +35,9 @@ export const answerCatchUp = (draft: Draft, { from, packet }: ReceivedOf<"catch_
   const current = anchor === null ? null : draft.anchor(anchor.anchorHash);
   const tellsAnchor =
     !page.hasMore && current?.kind === "completed_reanchor" && packet.knownAnchorHash !== anchor?.anchorHash;
+  // A member that has lost its memory must know of a round that binds this one, though its anchor is still to come.
+  const { own, bound } = draft.state.rounds;
+  if (own !== null && bound > (anchor?.round ?? 0) && !page.hasMore) draft.unicast(from, own);
   draft.unicast(from, {
     kind: "catch_up_page",
     conversationId: members.conversationId,
@@ -68,9 +72,13 @@ export const takeCatchUpPage = (draft: Draft, { from, packet }: ReceivedOf<"catc
     if (!(error instanceof RecordError)) throw error;
     return draft.note(`a catch-up page was refused: ${error.message}`);
   }
-  for (const record of verified) commitRecord(draft, record);
+  for (const record of verified) {
+    if (isForgotten(draft, record)) loseMemory(draft);
+    commitRecord(draft, record);
+  }
   draft.certificateSeen = verified.length > 0;
   takeAnchorOf(draft, packet);
+  if (!packet.hasMore) hearReport(draft, from, roundShownBy(draft, packet));
   if (verified.length > 0 && packet.hasMore) {
     // Who sent true records and has more of them is asked on, whether or not the target is reached.
     return askOn(draft, state.behind ?? { ...before, missing: null }, from);
@@ -79,6 +87,19 @@ export const takeCatchUpPage = (draft: Draft, { from, packet }: ReceivedOf<"catc
   const answered = verified.length > 0 ? [] : state.behind.answered;
   state.behind = { ...state.behind, answered: [...new Set([...answered, from])] };
   easeBehind(draft);
+};
+
+/** Whether a record carries a vote of this member that its disk does not hold. */
+const isForgotten = ({ state, inputs }: Draft, record: HistoryRecord): boolean =>
+  state.restored === null &&
+  record.actionSignatures.some(({ signerAgentId }) => signerAgentId === inputs.self) &&
+  !inputs.reads.hasSigned("action", record.recordHash, record.recordCore.anchorHash);
+
+/** The round of the anchor that a page ends with. One without an anchor says that the asker knew it, or a later one. */
+const roundShownBy = (draft: Draft, { items }: ReceivedOf<"catch_up_page">["packet"]): number => {
+  const last = items.at(-1);
+  const own = draft.state.anchor?.round ?? 0;
+  return last?.kind === "completed_reanchor" ? Math.max(last.body.round, own) : own;
 };
 
 /** The anchor that the conversation stands under now, which no record may have named yet. */

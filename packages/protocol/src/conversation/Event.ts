@@ -28,6 +28,8 @@ export type Event =
   | { readonly kind: "folded" }
   /** Retention at the Router ran out for this member. */
   | { readonly kind: "gap" }
+  /** The store is older than what this member signed: its Router remembers more, or its owner put a backup back. */
+  | { readonly kind: "restored" }
   /**
    * The owner asks for another round, or the endpoint found cause that the fold cannot see: a proof that the Router signed two
    * orders, or a gap that no member can fill.
@@ -48,6 +50,12 @@ export interface Reads {
   /** Whether a certified record of this conversation carries (author, postId). */
   readonly postUsed: (author: AgentId, postId: PostId) => boolean;
   readonly heightOf: (recordHash: RecordHash) => number | null;
+  /** Whether this member has it on disk that it signed such a vote. */
+  readonly hasSigned: (
+    vote: "action" | "durability" | "carry",
+    recordHash: RecordHash,
+    anchorHash: AnchorHash,
+  ) => boolean;
   /** An anchor that was accepted here, whole. */
   readonly anchor: (anchorHash: AnchorHash) => RouterAnchor | null;
   readonly recordAt: (height: number) => HistoryRecord | null;

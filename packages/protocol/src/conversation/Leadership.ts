@@ -6,6 +6,7 @@ import * as Reanchor from "../history/Reanchor.ts";
 import * as Record from "../history/Record.ts";
 import { RecordError } from "../history/RecordError.ts";
 import type { Draft } from "./Draft.ts";
+import { floorOf } from "./Floor.ts";
 import type { ReceivedOf } from "./Event.ts";
 import { askForPending, isHeld } from "./Lacking.ts";
 
@@ -17,6 +18,8 @@ export const completeAsLeader = (draft: Draft): boolean => {
   const { bound, own } = rounds;
   if (bound === (anchor?.round ?? 0) || rounds.completed === bound || own === null) return false;
   if (Reanchor.leaderOf(members, bound) !== self) return false;
+  // A leader without memory may have completed this round before.
+  if (state.restored !== null && bound <= (floorOf(state, members.n) ?? bound)) return false;
   const usable = [own, ...rounds.statements].filter(
     ({ statement }) =>
       statement.round === bound &&

@@ -5,6 +5,7 @@ import * as Statement from "../history/Statement.ts";
 import { actionVoteOf, carryVoteOf, durabilityVoteOf, type VoteSubject } from "../history/VerifyRecord.ts";
 import type { Ed25519Signature } from "../identity/Identifier.ts";
 import type { Draft } from "./Draft.ts";
+import { floorOf, isMute } from "./Floor.ts";
 import type { PacketOf, SignedActionVote, SignedCarryVote, SignedDurabilityVote } from "./Packet.ts";
 import { isVoting } from "./State.ts";
 
@@ -12,11 +13,23 @@ import { isVoting } from "./State.ts";
  * Only who is connected and has folded the lane signs, only under an anchor that names the Router it is bound to, and only
  * while no later round binds it.
  */
-export const maySign = ({ state, inputs }: Draft): boolean =>
+export const maySign = (draft: Draft): boolean =>
+  isPresent(draft) && !isMute(draft.state, draft.inputs.members.n);
+
+const isPresent = ({ state, inputs }: Draft): boolean =>
   inputs.folded &&
   inputs.routerInstanceId !== null &&
   isVoting(state) &&
   (state.anchor === null || state.anchor.routerInstanceId === inputs.routerInstanceId);
+
+/**
+ * A proposal among more than three is no vote. A member that lost its memory makes it, although it cannot vote for it: that
+ * nothing comes of it is cause for the others to begin the round in which it takes part again.
+ */
+export const mayPropose = (draft: Draft): boolean => {
+  const { n } = draft.inputs.members;
+  return maySign(draft) || (isPresent(draft) && n > 3 && floorOf(draft.state, n) !== null);
+};
 
 type VoteKind = "action" | "durability" | "carry";
 type VoteStatement = Statement.ActionVote | Statement.DurabilityVote | Statement.CarryVote;

@@ -9,6 +9,7 @@ import type { Draft } from "./Draft.ts";
 import type { AgentId } from "../identity/Identifier.ts";
 import { askForPending, askForStated } from "./Lacking.ts";
 import { completeAsLeader } from "./Leadership.ts";
+import { floorOf } from "./Floor.ts";
 import { areLeft, hasCandidate, isApart, isUnderWay } from "./State.ts";
 import { bind } from "./Statements.ts";
 import { reached, repeatWish, sayHere, wishFor } from "./Wishes.ts";
@@ -35,8 +36,10 @@ export const changeRounds = (draft: Draft): boolean => {
     stated.map(([, round]) => round),
     f,
   );
-  const bindingRound = Math.max(quorumAt, statedAt);
-  if (bindingRound > rounds.bound) return bind(draft, bindingRound);
+  // Who lost its memory may have stated rounds that it does not remember: it follows the statements of others, above its floor.
+  const floor = state.restored === null ? rounds.bound : (floorOf(state, n) ?? Infinity);
+  const bindingRound = state.restored === null ? Math.max(quorumAt, statedAt) : statedAt;
+  if (bindingRound > Math.max(rounds.bound, floor)) return bind(draft, bindingRound);
   const joined = ranked(wished, f);
   if (joined > reached(rounds)) return wishFor(draft, joined);
   if (isOfAnotherRouter(draft)) return wishFor(draft, rounds.bound + 1) || completeAsLeader(draft);
@@ -62,7 +65,7 @@ export const stallTick = (draft: Draft): void => {
     Object.entries(wishes).filter(([id, round]) => id !== inputs.self && round >= bound).length + 1;
   const cause = changing ? there >= quorum : heard.length + 1 >= quorum;
   draft.changeRounds({ heard: [], stall: { at: inputs.now + intervalMs, intervalMs } });
-  if (isUnderWay(state) || hasCandidate(state) || isOfAnotherRouter(draft)) {
+  if (isUnderWay(state) || hasCandidate(state) || isOfAnotherRouter(draft) || state.restored !== null) {
     if (cause) wishFor(draft, bound + 1);
     else if (!isUnderWay(state)) sayHere(draft);
     // Who still misses others shows its vote again.

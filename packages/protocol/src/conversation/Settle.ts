@@ -12,9 +12,10 @@ import { noteHead } from "./Behind.ts";
 import { carry, isCarriedDurably } from "./Carrying.ts";
 import { entriesOf, isActionCertified } from "./Certificates.ts";
 import type { Draft } from "./Draft.ts";
-import { maySign, signAction, signDurability } from "./OwnVotes.ts";
+import { mayPropose, maySign, signAction, signDurability } from "./OwnVotes.ts";
 import type { CertifiedNotice, SignedActionVote } from "./Packet.ts";
 import { isRefused, settleRefusals } from "./Refusals.ts";
+import { oldIntents, settleRestored } from "./Restored.ts";
 import { changeRounds } from "./Rounds.ts";
 import type { OpenRecord } from "./State.ts";
 import {
@@ -37,6 +38,7 @@ const isDurable = (draft: Draft, record: OpenRecord): boolean =>
 export const settle = (draft: Draft): void => {
   while (
     commitCertified(draft) ||
+    settleRestored(draft) ||
     changeRounds(draft) ||
     tryPending(draft) ||
     carry(draft) ||
@@ -286,15 +288,25 @@ export const multicastActionCertificate = (draft: Draft, record: OpenRecord): vo
 const propose = (draft: Draft): boolean => {
   const { state, inputs } = draft;
   if (state.proposal !== null || state.slot.lock !== null) return false;
-  if (!maySign(draft) || isDecided(state) || isCarrying(state)) return false;
+  if (!mayPropose(draft) || isDecided(state) || isCarrying(state)) return false;
   if (state.yieldUntil !== null && inputs.now < state.yieldUntil) return false;
-  const passedOver = new Set(draft.endedIntents);
+  const passedOver = new Set(oldIntents(draft));
   if (state.withdrawing !== null) passedOver.add(state.withdrawing.postId);
   const next = inputs.reads.nextIntent(passedOver);
   if (next === null) return false;
   if (state.yieldUntil !== null) endCourtesy(draft);
   const core = coreOf(draft, next.intent);
   const recordHash = Record.recordHashOf(core);
+  if (draft.find(recordHash) === undefined) makeProposal(draft, recordHash, core);
+  state.proposal = { recordHash, postId: next.intent.postId };
+  state.everProposed = next.intent.postId;
+  multicastProposal(draft);
+  return true;
+};
+
+/** Signs an own proposal and keeps it. One that is open already, because its author lost track of it, is only said again. */
+const makeProposal = (draft: Draft, recordHash: OpenRecord["recordHash"], core: Record.RecordCore): void => {
+  const { inputs } = draft;
   const authorSignature = Statement.sign(inputs.signer, {
     kind: "proposal",
     authorAgentId: inputs.self,
@@ -307,10 +319,6 @@ const propose = (draft: Draft): boolean => {
   draft.addOpen(record, core);
   acceptAnchor(draft, record);
   if (inputs.members.n === 2) signActionVote(draft, record, true);
-  state.proposal = { recordHash, postId: next.intent.postId };
-  state.everProposed = next.intent.postId;
-  multicastProposal(draft);
-  return true;
 };
 
 const coreOf = (draft: Draft, intent: Record.PostIntent): Record.RecordCore => {

@@ -202,6 +202,20 @@ export const noRounds: Rounds = {
   heard: [],
 };
 
+/** This member's memory was found to be older than what it signed. Until it recovers it signs nothing at or below a floor. */
+export interface Restored {
+  /** Own intents persisted until then may have been proposed. */
+  readonly at: number;
+  /** The highest round that the old disk itself knew. */
+  readonly round: number;
+  /** The rounds that others say they are at, and those that they stated in the answers that are still coming. */
+  readonly reports: { readonly [member: AgentId]: number };
+  readonly stated: { readonly [member: AgentId]: number };
+  /** When those who have not answered are asked again; null while not connected. */
+  readonly askAt: number | null;
+  readonly intervalMs: number;
+}
+
 export interface State {
   readonly version: 1;
   readonly head: Head | null;
@@ -227,6 +241,7 @@ export interface State {
   readonly silence: Silence | null;
   readonly spread: Spread | null;
   readonly behind: Behind | null;
+  readonly restored: Restored | null;
 }
 
 export const emptySlot: Slot = {
@@ -257,6 +272,7 @@ export const initial: State = {
   silence: null,
   spread: null,
   behind: null,
+  restored: null,
 };
 
 /** Where a conversation stands; the rows of the transition table. */
@@ -355,6 +371,7 @@ export const nextWake = (state: State): number | null => {
     state.yieldUntil,
     state.behind?.askAt,
     state.rounds.stall?.at,
+    state.restored?.askAt,
   ].filter((time) => time !== undefined && time !== null);
   return times.length === 0 ? null : Math.min(...times);
 };

@@ -9,6 +9,7 @@ import type { ReceivedOf } from "./Event.ts";
 import type { StatementPacket } from "./Packet.ts";
 import { bestPrepared } from "./Preparation.ts";
 import { headProofOf, isProven, preparedProofOf } from "./Proofs.ts";
+import { hearStatement } from "./Restored.ts";
 import { raise } from "./Wishes.ts";
 
 /** Signs the statement for a round: from here on every vote under a lower round has ended. */
@@ -16,7 +17,8 @@ export const bind = (draft: Draft, round: number): boolean => {
   const { state, inputs } = draft;
   if (inputs.routerInstanceId === null) return false;
   const head = draft.headRecord();
-  const best = bestPrepared(draft);
+  // What the lost memory knew to be prepared, the others know: nothing is stated for it.
+  const best = state.restored === null ? bestPrepared(draft) : null;
   const statement: Statement.ReanchorStatement = {
     kind: "reanchor_statement",
     signerAgentId: inputs.self,
@@ -66,8 +68,9 @@ export const takeStatement = (
   const { round, prepared } = statement;
   const card = inputs.members.cardOf(from);
   if (from === inputs.self) return;
-  if (laneSequence === null || statement.signerAgentId !== from) {
-    return draft.note("a statement is not its sender's, or came outside the lane");
+  if (laneSequence === null) return hearStatement(draft, { kind: "packet", from, laneSequence, packet });
+  if (statement.signerAgentId !== from) {
+    return draft.note("a statement is not its sender's");
   }
   const leads = Reanchor.leaderOf(inputs.members, round) === inputs.self;
   if (round < rounds.bound || isKnown(draft, packet, leads)) return;

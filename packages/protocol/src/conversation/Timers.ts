@@ -8,6 +8,7 @@ import { repeatCarrying } from "./Carrying.ts";
 import type { Draft } from "./Draft.ts";
 import { multicastVotes } from "./OwnVotes.ts";
 import { expire, repeatWithdrawals } from "./Refusals.ts";
+import { restoredTick } from "./Restored.ts";
 import { repeatRound, stallTick } from "./Rounds.ts";
 import { endCourtesy, multicastActionCertificate, multicastNotice, multicastProposal } from "./Settle.ts";
 import { isCarrying, isVoting, subjectOf } from "./State.ts";
@@ -19,6 +20,7 @@ export const tick = (draft: Draft): void => {
   if (state.silence !== null && state.silence.at <= inputs.now) repeatOwnWork(draft);
   if (state.spread !== null && state.spread.at <= inputs.now) spread(draft);
   stallTick(draft);
+  restoredTick(draft);
   const askAt = state.behind?.askAt ?? null;
   if (askAt !== null && askAt <= inputs.now) askNext(draft);
 };
@@ -40,7 +42,7 @@ export const resume = (draft: Draft): void => {
 export const mendTimes = (draft: Draft): void => {
   const { state } = draft;
   const { now } = draft.inputs;
-  const { silence, spread: due, behind } = state;
+  const { silence, spread: due, behind, restored } = state;
   if (silence !== null && silence.at > now + silence.intervalMs) {
     state.silence = { ...silence, at: now + silence.intervalMs };
   }
@@ -54,6 +56,9 @@ export const mendTimes = (draft: Draft): void => {
   }
   if (behind !== null && behind.askAt !== null && behind.askAt > now + behind.intervalMs) {
     state.behind = { ...behind, askAt: now + behind.intervalMs };
+  }
+  if (restored !== null && restored.askAt !== null && restored.askAt > now + restored.intervalMs) {
+    state.restored = { ...restored, askAt: now + restored.intervalMs };
   }
 };
 

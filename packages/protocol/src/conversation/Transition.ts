@@ -5,6 +5,7 @@
 import type { Command } from "./Command.ts";
 import { askAnew, fallBehind } from "./Behind.ts";
 import { takeRefusal, takeWithdrawal, withdraw } from "./Refusals.ts";
+import { askRoundsAnew, loseMemory } from "./Restored.ts";
 import * as CatchUp from "./CatchUp.ts";
 import { Draft } from "./Draft.ts";
 import type { Event, Inputs, ReceivedOf } from "./Event.ts";
@@ -35,8 +36,12 @@ const gap = (draft: Draft): void => fallBehind(draft, { gap: true }, null);
 const anyPhase = {
   submitted: nothing,
   resumed: resume,
-  folded: askAnew,
+  folded: (draft: Draft): void => {
+    askRoundsAnew(draft);
+    askAnew(draft);
+  },
   gap,
+  restored: loseMemory,
   "wish-round": wishAnew,
   withdraw,
   tick,

@@ -12,6 +12,7 @@ import { fallBehind, lackPredecessor } from "./Behind.ts";
 import { isActionCertified, mapOf } from "./Certificates.ts";
 import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
+import { loseMemory } from "./Restored.ts";
 import type { Named, OpenRecord, SignerMap, Voted } from "./State.ts";
 import { follows, isNext, nextHeight, subjectOf } from "./State.ts";
 
@@ -32,7 +33,8 @@ const withVerified = (
   known: SignerMap,
   entries: Entries,
 ): SignerMap => {
-  const { members, trust } = draft.inputs;
+  const { state, inputs } = draft;
+  const { members, trust } = inputs;
   const subject = subjectOf(named, members.conversationId);
   const added: { [signer: AgentId]: Statement.SignerEvidence["signature"] } = {};
   let isUntrue = false;
@@ -42,6 +44,11 @@ const withVerified = (
     const statement = statementOf[kind](subject, signerAgentId);
     if (Statement.verify(trust.verifier, card.signingKey, statement, signature)) {
       added[signerAgentId] = signature;
+      const isForgotten =
+        signerAgentId === inputs.self &&
+        state.restored === null &&
+        !inputs.reads.hasSigned(kind, named.recordHash, named.anchorHash);
+      if (isForgotten) loseMemory(draft);
     } else isUntrue = true;
   }
   if (isUntrue) draft.note("votes do not verify for the record that they name");

@@ -10,11 +10,16 @@ import type { Run } from "./Storm.ts";
 import { violate } from "./Violation.ts";
 
 /** Whether a quorum is left that can certify: GENESIS asks for everybody, so a liar may keep one from being. */
-const mustLive = ({ n, byzantine, opened }: Environment, honest: ReadonlyArray<Member>): boolean => {
-  const held = honest.filter((member) => member.held).length;
+const mustLive = ({ n, byzantine, opened, restored }: Environment): boolean => {
   const faulty = n < 4 ? 0 : faultsOf(n);
-  return byzantine + held <= faulty && (opened || byzantine + held === 0);
+  // Fewer than four members all vote, and one without its memory does again after a round of all of them.
+  const without = n < 4 ? 0 : restored;
+  return byzantine + without <= faulty && (opened || byzantine + restored === 0);
 };
+
+/** Members that know all that they ever signed, or know again that none of it counts any more. */
+const remembering = (members: ReadonlyArray<Member>): ReadonlyArray<Member> =>
+  members.filter(({ disk }) => disk.state.restored === null);
 
 /** Good weather for all but the last `absent` honest members, with the liars at work a while longer. */
 const heal = (run: Run): void => {
@@ -69,7 +74,9 @@ const askRest = ({ environment }: Run, honest: ReadonlyArray<Member>, rested: bo
   const busy = honest.find(({ disk }) => disk.state.open.length > 0);
   const isDone = environment.byzantine === 0 || environment.nuisance;
   if (isDone && busy !== undefined) violate("rest", `member ${busy.index} keeps open records`);
-  if (!rested) violate("rest", "the conversation never comes to rest");
+  // Who waits for a round of the others goes on saying so.
+  const isWaiting = remembering(honest).length < honest.length && environment.n > 3;
+  if (!rested && !isWaiting) violate("rest", "the conversation never comes to rest");
 };
 
 const restartAll = (world: World, members: ReadonlyArray<Member>): void => {
@@ -102,14 +109,14 @@ export const settleDown = (run: Run, certified: () => number): void => {
   const { seed, world, environment, random } = run;
   random.reseed(mix(seed, environment.steps + 1));
   heal(run);
-  const honest = run.honest.filter(({ held }) => !held);
-  const isLive = mustLive(environment, run.honest);
-  const present = honest.filter(({ index }) => index < run.honest.length - environment.absent);
+  const { honest } = run;
+  const isLive = mustLive(environment);
+  const present = honest.filter(({ index }) => index < honest.length - environment.absent);
   const passes = (minutes: number): boolean => calm(world, { horizonMs: minutes * 60_000, random });
   passes(environment.nuisance ? 2 : 10);
   noteStandings(run);
   if (isLive) {
-    if (environment.authors <= present.length) askEnded(present);
+    if (environment.authors <= present.length) askEnded(remembering(present));
     askStaged(present);
   }
   restartAll(world, honest);
@@ -118,7 +125,7 @@ export const settleDown = (run: Run, certified: () => number): void => {
   const rested = passes(60);
   noteStandings(run);
   if (!isLive) return;
-  askEnded(honest);
+  askEnded(remembering(honest));
   askWhole(honest, certified());
   askRest(run, honest, rested);
 };

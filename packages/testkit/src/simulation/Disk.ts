@@ -117,6 +117,10 @@ const carries =
     action.authorAgentId === author && action.postIntent.postId === postId;
 
 export const readsOf = (disk: Disk): Reads => ({
+  hasSigned: (vote, recordHash, anchorHash) =>
+    disk.ownVotes.some(
+      (own) => own.vote === vote && own.recordHash === recordHash && own.anchorHash === anchorHash,
+    ),
   nextIntent: (except) =>
     disk.intents.find(({ outcome, intent }) => outcome === null && !except.has(intent.postId)) ?? null,
   core: (recordHash) => disk.cores.get(recordHash) ?? null,

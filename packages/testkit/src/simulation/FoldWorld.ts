@@ -35,8 +35,10 @@ export interface Member {
   tail: number;
   /** Cut off from the Router, whatever it tries. */
   isolated: boolean;
-  /** Its store remembers less than the Router does: it takes nothing in and signs nothing. */
-  held: boolean;
+  /** Its store remembers less than the Router does, and its fold has not been told yet: the next connection shows it. */
+  forgot: boolean;
+  /** Its disk came back older than it was, once or more. */
+  hasForgotten: boolean;
   /** How far this member's clock is from the world's. */
   clockOffsetMs: number;
   /** When its timer fires, in the world's time: set with each turn, and not moved by a jump of its clock. */
@@ -102,7 +104,7 @@ export interface World {
   readonly rollBackRouter: (length: number, random: Random) => void;
   /** From now on the Router shows each member its own order of the lane; null makes it honest again. */
   readonly forkRouter: (random: Random | null) => void;
-  /** A member's disk comes back as it was. The Router remembers more, so the member is held. */
+  /** A member's disk comes back as it was. The Router remembers more. */
   readonly restore: (index: number, disk: Disk) => void;
   /** The earliest timer of any member that is up, in the world's time. */
   readonly nextWake: () => number | null;
@@ -135,7 +137,8 @@ export const createWorld = ({ agents, trust, wire = plainWire }: WorldOptions): 
     binding: Router.bindingTo(current),
     tail: 0,
     isolated: false,
-    held: false,
+    forgot: false,
+    hasForgotten: false,
     clockOffsetMs: 0,
     wakeAt: null,
     get lane() {
@@ -232,8 +235,10 @@ export const createWorld = ({ agents, trust, wire = plainWire }: WorldOptions): 
   };
 
   const connect = (member: Member): void => {
-    if (!world.routerUp || member.isolated || member.held) return;
+    if (!world.routerUp || member.isolated) return;
     meetRouter(member);
+    if (member.forgot && !turn(member, member.disk, [{ kind: "restored" }])) return;
+    member.forgot = false;
     member.connected = true;
     member.tail = member.lane.length;
     noteFolded(member);
@@ -363,9 +368,10 @@ export const createWorld = ({ agents, trust, wire = plainWire }: WorldOptions): 
     restore: (index, disk) => {
       const member = at(index);
       down(member);
-      member.held = true;
-      // What the member acknowledged before is no longer in its mailbox.
-      member.disk = { ...disk, cursor: member.disk.cursor };
+      member.forgot = true;
+      member.hasForgotten = true;
+      // What the member acknowledged before is no longer in its mailbox, and what it was about to send is not sent again.
+      member.disk = { ...disk, cursor: member.disk.cursor, outbox: [] };
     },
     nextWake: () => {
       const wakes = all.flatMap(({ up, wakeAt }) => (up && wakeAt !== null ? [wakeAt] : []));

@@ -48,7 +48,8 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
     const author = honest.find(({ id }) => id === authorAgentId);
     const place = author?.disk.intents.findIndex(({ intent }) => intent.postId === postIntent.postId) ?? -1;
     if (place < 0) return;
-    if (place < (lastPlaces.get(authorAgentId) ?? -1))
+    // An author without its memory does not know which of its posts are on their way.
+    if (place < (lastPlaces.get(authorAgentId) ?? -1) && author?.hasForgotten !== true)
       violate("I4", `the posts of ${author?.index} are certified out of its order`);
     lastPlaces.set(authorAgentId, place);
   };
@@ -78,7 +79,8 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
 
   /** I2: a certified record is on the disks of q(n) - f honest members, of all when n < 4. Who lost its memory is excused. */
   const askI2 = (record: HistoryRecord): void => {
-    const count = honest.filter((member) => member.held || holds(member, record)).length;
+    const isExcused = ({ forgot, disk }: Member): boolean => forgot || disk.state.restored !== null;
+    const count = honest.filter((member) => isExcused(member) || holds(member, record)).length;
     if (count < holders) violate("I2", `${count} honest members hold a certified record, not ${holders}`);
   };
 

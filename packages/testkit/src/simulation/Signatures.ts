@@ -146,11 +146,18 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
     const { round, prepared: claimed } = statement;
     const known = signed.statements.get(round);
     if (known === signature) return;
-    if (known !== undefined)
+    // Whoever lost its memory may state a round again in which it never voted: it counts among the f then.
+    if (known !== undefined && !member.hasForgotten)
       violate("one statement a round", `${member.index} stated twice in round ${round}`);
     if (round < signed.bound) violate("rounds", `${member.index} stated a round below the one that binds it`);
     const staged = before.state.slot.durabilityVote;
-    if (staged !== null && claimed === null && statement.head?.recordHash === before.state.head?.recordHash)
+    const remembers = before.state.restored === null;
+    if (
+      remembers &&
+      staged !== null &&
+      claimed === null &&
+      statement.head?.recordHash === before.state.head?.recordHash
+    )
       violate("statement", `${member.index} stated nothing prepared, though it had staged a record`);
     if (after.state.rounds.bound < round)
       violate("I7", `${member.index}'s disk does not know of its statement`);
