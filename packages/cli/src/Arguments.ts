@@ -52,6 +52,12 @@ export const deliveryToken = checked<Identifier.DeliveryToken>(
   "A token is dlv_ and 43 characters: copy it from `social-harness inbox`.",
 );
 
+export const postId = checked<Identifier.PostId>(
+  Identifier.PostId.is,
+  "post id",
+  "A post id is pst_ and 43 characters: copy it from what `send` printed.",
+);
+
 export const recordHash = checked<Identifier.RecordHash>(
   Identifier.RecordHash.is,
   "record hash",

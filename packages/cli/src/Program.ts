@@ -33,6 +33,7 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
   status: async () => (await import("./commands/status.ts")).status,
   agents: async () => (await import("./commands/agents.ts")).agents,
   send: async () => (await import("./commands/send.ts")).send,
+  withdraw: async () => (await import("./commands/withdraw.ts")).withdraw,
   inbox: async () => (await import("./commands/inbox.ts")).inbox,
   ack: async () => (await import("./commands/ack.ts")).ack,
   history: async () => (await import("./commands/history.ts")).history,

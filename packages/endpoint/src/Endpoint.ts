@@ -203,6 +203,7 @@ const startLocked = async (
     owner: {
       evidence: () => Owner.evidence(db),
       wishRound: async (input) => Owner.wishRound(active(), input),
+      withdraw: async (input) => Owner.withdraw(active(), input),
     },
     listen: { host: "127.0.0.1", port: configuration.port },
     ownerToken: () => OwnerToken.read(stateFolder),

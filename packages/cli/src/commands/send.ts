@@ -5,7 +5,7 @@ import { buffer } from "node:stream/consumers";
 import type { Command } from "commander";
 import * as Arguments from "../Arguments.ts";
 import { act, define, withState } from "../Command.ts";
-import { pathOf, type StateOptions } from "../daemon/Profile.ts";
+import { flagsOf, pathOf, type StateOptions } from "../daemon/Profile.ts";
 import * as Readiness from "../daemon/Readiness.ts";
 import { withDaemon } from "../daemon/Running.ts";
 import { misused } from "../Failure.ts";
@@ -78,7 +78,11 @@ export const send = (parent: Command): void => {
         held === null
           ? "it goes out by itself when the network and enough members can be reached; do not send it again."
           : `it is kept, but ${held.explanation}.`;
-      return output.result(result, `${output.style("yellow", "pending:")} ${words}`);
+      const back =
+        result.postId === undefined
+          ? ""
+          : `\nTake it back with \`social-harness withdraw ${result.postId}${flagsOf(options)}\`.`;
+      return output.result(result, `${output.style("yellow", "pending:")} ${words}${back}`);
     });
   });
 };

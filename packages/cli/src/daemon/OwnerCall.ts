@@ -33,7 +33,7 @@ const ask = async (url: URL, token: string, body: object | undefined): Promise<R
 /** GET, or POST where there is a body. `decode` throws `DecodeError` for what this version does not understand. */
 export const call = async <A>(
   { path, mcpUrl }: Served,
-  target: "/readyz" | "/evidence" | "/rounds",
+  target: "/readyz" | "/evidence" | "/rounds" | "/withdrawals",
   decode: (value: unknown) => A,
   body?: object,
 ): Promise<A> => {

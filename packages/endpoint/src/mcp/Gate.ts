@@ -1,6 +1,6 @@
 // Who may speak at the loopback endpoint, decided from a request's head before a byte of its body is read: this
 // endpoint's own Host and Origin, a known path with its one method, and no wrong token; for whatever is not MCP, the owner's
-// token. Implements MGT-01, MGT-02, MGT-07, MGT-14, MGT-16 and MGT-17.
+// token. Implements MGT-01, MGT-02, MGT-07, MGT-14 and MGT-16 to MGT-18.
 
 import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -12,12 +12,15 @@ export const readyPath = "/readyz";
 export const evidencePath = "/evidence";
 /** Wishes a conversation into a new round, for the owner alone. */
 export const roundsPath = "/rounds";
+/** Has an own post come to nothing, for the owner alone. */
+export const withdrawalsPath = "/withdrawals";
 
 const methods: ReadonlyMap<string, "GET" | "POST"> = new Map([
   [path, "POST"],
   [readyPath, "GET"],
   [evidencePath, "GET"],
   [roundsPath, "POST"],
+  [withdrawalsPath, "POST"],
 ]);
 
 export interface Refusal {

@@ -1,15 +1,15 @@
-// The owner's paths beside MCP: what the Router was caught at, and a new round for a conversation. The gate has seen the
-// owner's token before anything comes here. Implements MGT-16 and MGT-17.
+// The owner's paths beside MCP: what the Router was caught at, a new round for a conversation, and the withdrawal of a post.
+// The gate has seen the owner's token before anything comes here. Implements MGT-16 to MGT-18.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import * as Address from "@social-harness/protocol/address/Address";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
-import { ConversationId } from "@social-harness/protocol/identity/Identifier";
+import { ConversationId, PostId } from "@social-harness/protocol/identity/Identifier";
 import type { Logger } from "@social-harness/router/Logger";
 import * as Schema from "effect/Schema";
 import { OperationError } from "../operations/OperationError.ts";
-import type { Owner, RoundInput, RoundResult } from "../operations/Owner.ts";
+import type { Owner, RoundResult, WithdrawResult } from "../operations/Owner.ts";
 import { causeOf } from "../state/Log.ts";
 import * as Gate from "./Gate.ts";
 import * as RequestBody from "./RequestBody.ts";
@@ -24,20 +24,40 @@ interface Reply {
   readonly body: object;
 }
 
-const decode = Closed.decoder(
-  Schema.Union([
-    Schema.Struct({ address: Address.MessageAddress }),
-    Schema.Struct({ conversationId: ConversationId.schema }),
-  ]),
-);
+/** A path that takes a closed body and answers with a result, each kind of it under one status. */
+interface Post<Input, Result extends { readonly kind: string }> {
+  readonly decode: (value: unknown) => Input;
+  readonly statuses: Readonly<Record<Result["kind"], number>>;
+}
 
-const statuses: Readonly<Record<RoundResult["kind"], number>> = {
-  wished: 200,
-  "unknown-conversation": 404,
-  held: 409,
+const rounds: Post<Parameters<Owner["wishRound"]>[0], RoundResult> = {
+  decode: Closed.decoder(
+    Schema.Union([
+      Schema.Struct({ address: Address.MessageAddress }),
+      Schema.Struct({ conversationId: ConversationId.schema }),
+    ]),
+  ),
+  statuses: { wished: 200, "unknown-conversation": 404, held: 409 },
 };
 
-const inputOf = (value: unknown): RoundInput | null => {
+const withdrawals: Post<Parameters<Owner["withdraw"]>[0], WithdrawResult> = {
+  decode: Closed.decoder(Schema.Struct({ postId: PostId.schema })),
+  statuses: { withdrawn: 200, asked: 200, ended: 409, "unknown-post": 404 },
+};
+
+const take = async <Input extends object, Result extends { readonly kind: string }>(
+  incoming: IncomingMessage,
+  { decode, statuses }: Post<Input, Result>,
+  ask: (input: Input) => Promise<Result>,
+): Promise<Reply> => {
+  const body = await RequestBody.read(incoming);
+  const input = body.ok ? inputOf(body.value, decode) : null;
+  if (input === null) return { status: 400, body: { kind: "malformed" } };
+  const result = await ask(input);
+  return { status: statuses[result.kind as Result["kind"]], body: result };
+};
+
+const inputOf = <Input extends object>(value: unknown, decode: (value: unknown) => Input): Input | null => {
   try {
     return decode(value);
   } catch (error) {
@@ -46,17 +66,10 @@ const inputOf = (value: unknown): RoundInput | null => {
   }
 };
 
-const wish = async (incoming: IncomingMessage, owner: Owner): Promise<Reply> => {
-  const body = await RequestBody.read(incoming);
-  const input = body.ok ? inputOf(body.value) : null;
-  if (input === null) return { status: 400, body: { kind: "malformed" } };
-  const result = await owner.wishRound(input);
-  return { status: statuses[result.kind], body: result };
-};
-
 const replyTo = async (incoming: IncomingMessage, { owner, logger }: OwnerPathsOptions): Promise<Reply> => {
   try {
-    if (incoming.url === Gate.roundsPath) return await wish(incoming, owner);
+    if (incoming.url === Gate.roundsPath) return await take(incoming, rounds, owner.wishRound);
+    if (incoming.url === Gate.withdrawalsPath) return await take(incoming, withdrawals, owner.withdraw);
     return { status: 200, body: owner.evidence() };
   } catch (error) {
     if (error instanceof OperationError && error.reason === "not-registered") {

@@ -1,10 +1,12 @@
-// What the owner alone may ask of an endpoint beside how it stands: what its Router was caught at, and a new round for a
-// conversation. Served on the loopback port under the owner's token; no tool reaches it. Implements HIS-137 and MGT-17.
+// What the owner alone may ask of an endpoint beside how it stands: what its Router was caught at, a new round for a
+// conversation, and that an own post come to nothing. Served on the loopback port under the owner's token; no tool reaches it.
+// Implements HIS-137, MGT-17 and MGT-18.
 
 import type * as Address from "@social-harness/protocol/address/Address";
-import type { ConversationId } from "@social-harness/protocol/identity/Identifier";
+import type { ConversationId, PostId } from "@social-harness/protocol/identity/Identifier";
 import type { ActiveAgent } from "../conversations/ActiveAgent.ts";
 import * as ConversationRows from "../conversations/ConversationRows.ts";
+import type { EndedIntent } from "../conversations/Conversations.ts";
 import type { Database } from "../store/Database.ts";
 import * as Equivocations from "../transport/Equivocations.ts";
 import * as RouterTerms from "../transport/RouterTerms.ts";
@@ -50,9 +52,30 @@ export type RoundResult =
   /** Nothing at all is signed here: see the standing. */
   | { readonly kind: "held" };
 
+export interface WithdrawInput {
+  readonly postId: PostId;
+}
+
+interface WithdrawnPost extends WithdrawInput {
+  readonly address: Address.MessageAddress;
+}
+
+export type WithdrawResult =
+  /** It ended so, now or before: it was delivered to nobody and never will be. */
+  | ({ readonly kind: "withdrawn" } & WithdrawnPost)
+  /** It was proposed, so the members decide. `said` is false when they are asked once there is a connection. */
+  | ({ readonly kind: "asked"; readonly said: boolean } & WithdrawnPost)
+  /** It ended otherwise before. */
+  | ({
+      readonly kind: "ended";
+      readonly outcome: Exclude<EndedIntent["outcome"], "withdrawn">;
+    } & WithdrawnPost)
+  | { readonly kind: "unknown-post" };
+
 export interface Owner {
   readonly evidence: () => Evidence;
   readonly wishRound: (input: RoundInput) => Promise<RoundResult>;
+  readonly withdraw: (input: WithdrawInput) => Promise<WithdrawResult>;
 }
 
 /** As many as a person looks through, and an answer of a bounded size. */
@@ -107,4 +130,47 @@ export const wishRound = (
       round: Math.max(rounds.wish, rounds.bound),
       said: link.connection().folded,
     };
+  });
+
+interface OwnPost {
+  readonly conversationId: ConversationId;
+  readonly address: Address.MessageAddress;
+  readonly outcome: EndedIntent["outcome"] | null;
+}
+
+const ownPost = (db: Database, postId: PostId): OwnPost | null => {
+  const row = db.get(
+    `SELECT conversation_id, address, outcome
+     FROM intent JOIN conversation USING (conversation_id) WHERE post_id = ?`,
+    postId,
+  );
+  if (row === undefined) return null;
+  return {
+    conversationId: row["conversation_id"] as ConversationId,
+    address: row["address"] as Address.MessageAddress,
+    outcome: row["outcome"] as OwnPost["outcome"],
+  };
+};
+
+/** While nothing may be signed the wish is kept all the same, and what nobody has seen ends without any signature. */
+export const withdraw = (
+  { turns, conversations, link }: ActiveAgent,
+  { postId }: WithdrawInput,
+): Promise<WithdrawResult> =>
+  turns.run((turn): WithdrawResult => {
+    const post = ownPost(turn.db, postId);
+    if (post === null) return { kind: "unknown-post" };
+    const { conversationId, address } = post;
+    if (post.outcome === null) conversations.feed(turn, conversationId, { kind: "withdraw", postId });
+    const outcome = ownPost(turn.db, postId)?.outcome ?? null;
+    switch (outcome) {
+      case null:
+        return { kind: "asked", postId, address, said: link.connection().folded };
+      case "withdrawn":
+        return { kind: "withdrawn", postId, address };
+      case "certified":
+      case "refused":
+      case "outcome-unknown":
+        return { kind: "ended", postId, address, outcome };
+    }
   });

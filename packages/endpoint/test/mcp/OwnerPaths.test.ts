@@ -1,7 +1,14 @@
-import { ConversationId } from "@social-harness/protocol/identity/Identifier";
+import { ConversationId, PostId } from "@social-harness/protocol/identity/Identifier";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { afterAll, beforeAll, expect } from "vitest";
-import type { Evidence, Owner, RoundInput, RoundResult } from "../../src/operations/Owner.ts";
+import type {
+  Evidence,
+  Owner,
+  RoundInput,
+  RoundResult,
+  WithdrawInput,
+  WithdrawResult,
+} from "../../src/operations/Owner.ts";
 import * as RawHttp from "./RawHttp.ts";
 import { failing, noOwner, ownerToken, startEndpoint, type TestEndpoint } from "./TestEndpoint.ts";
 
@@ -18,7 +25,11 @@ let owner: Owner = noOwner;
 let endpoint: TestEndpoint;
 beforeAll(async () => {
   endpoint = await startEndpoint({
-    owner: { evidence: () => owner.evidence(), wishRound: (input) => owner.wishRound(input) },
+    owner: {
+      evidence: () => owner.evidence(),
+      wishRound: (input) => owner.wishRound(input),
+      withdraw: (input) => owner.withdraw(input),
+    },
   });
 });
 afterAll(() => endpoint.close());
@@ -26,8 +37,12 @@ afterAll(() => endpoint.close());
 const asOwner = { authorization: `Bearer ${ownerToken}` };
 const get = (headers: RawHttp.Post["headers"] = asOwner, method = "GET") =>
   RawHttp.send(endpoint.port, { method, path: "/evidence", headers });
-const post = (body: string, headers: RawHttp.Post["headers"] = asOwner, method = "POST") =>
-  RawHttp.send(endpoint.port, { method, path: "/rounds", headers, body });
+const postTo =
+  (path: string) =>
+  (body: string, headers: RawHttp.Post["headers"] = asOwner) =>
+    RawHttp.send(endpoint.port, { method: "POST", path, headers, body });
+const post = postTo("/rounds");
+const postWithdrawal = postTo("/withdrawals");
 
 verifies("MGT-16", "the owner reads the proofs and the logs that ended, and nobody else does", async () => {
   const evidence: Evidence = {
@@ -108,4 +123,61 @@ verifies("MGT-17", "anything else is no wish, and nobody but the owner has one",
   const other = await RawHttp.send(endpoint.port, { method: "GET", path: "/rounds", headers: asOwner });
   expect([other.status, other.headers.allow]).toEqual([405, "POST"]);
   expect(wishes).toBe(0);
+});
+
+const postId = PostId.fromBytes(Buffer.alloc(32, 2));
+
+verifies("MGT-18", "the owner withdraws a post by its id, and is told what came of it", async () => {
+  const asked: Array<WithdrawInput> = [];
+  const address = "agent:bob" as never;
+  const results: ReadonlyArray<readonly [WithdrawResult, number]> = [
+    [{ kind: "withdrawn", postId, address }, 200],
+    [{ kind: "asked", postId, address, said: false }, 200],
+    [{ kind: "ended", postId, address, outcome: "certified" }, 409],
+    [{ kind: "unknown-post" }, 404],
+  ];
+  for (const [result, status] of results) {
+    owner = {
+      ...noOwner,
+      withdraw: async (input) => {
+        asked.push(input);
+        return result;
+      },
+    };
+    const answer = await postWithdrawal(JSON.stringify({ postId }));
+    expect([answer.status, answer.body]).toEqual([status, result]);
+  }
+  expect(asked).toEqual(results.map(() => ({ postId })));
+  for (const [reason, status, kind] of [
+    ["not-registered", 409, "not-registered"],
+    ["persistence-failed", 503, "failed"],
+  ] as const) {
+    owner = { ...noOwner, withdraw: failing(reason) };
+    const answer = await postWithdrawal(JSON.stringify({ postId }));
+    expect([answer.status, answer.body]).toEqual([status, { kind }]);
+  }
+});
+
+verifies("MGT-18", "anything else withdraws nothing, and nobody but the owner does", async () => {
+  let withdrawals = 0;
+  owner = {
+    ...noOwner,
+    withdraw: async () => {
+      withdrawals += 1;
+      return { kind: "unknown-post" };
+    },
+  };
+  const more = JSON.stringify({ postId, address: "agent:bob" });
+  for (const body of ["", "{", "{}", "[]", "null", '"pst_"', '{"postId":"pst_"}', '{"postId":null}', more]) {
+    const answer = await postWithdrawal(body);
+    expect([body, answer.status, answer.body]).toEqual([body, 400, { kind: "malformed" }]);
+  }
+  const good = JSON.stringify({ postId });
+  for (const headers of [{}, { authorization: "Bearer wrong" }, { authorization: `Basic ${ownerToken}` }]) {
+    expect((await postWithdrawal(good, headers)).status).toBe(401);
+  }
+  expect((await postWithdrawal(good, { ...asOwner, origin: "http://evil.com" })).status).toBe(403);
+  const other = await RawHttp.send(endpoint.port, { method: "GET", path: "/withdrawals", headers: asOwner });
+  expect([other.status, other.headers.allow]).toEqual([405, "POST"]);
+  expect(withdrawals).toBe(0);
 });

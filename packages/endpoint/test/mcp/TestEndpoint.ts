@@ -32,10 +32,11 @@ export const healthy: Health = {
   outboxEnvelopes: 0,
 };
 
-/** An owner's side that has nothing to show and knows no conversation. */
+/** An owner's side that has nothing to show and knows no conversation and no post. */
 export const noOwner: Owner = {
   evidence: () => ({ equivocations: [], formerRouters: [] }),
   wishRound: async () => ({ kind: "unknown-conversation" }),
+  withdraw: async () => ({ kind: "unknown-post" }),
 };
 
 export const textItem = (text: string): Item => ({
