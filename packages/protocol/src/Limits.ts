@@ -23,6 +23,11 @@ export const packetBytesMax = 380_000;
 
 /** Proposals of one author that are kept for one conversation before their height is certified. */
 export const candidatesPerAuthorMax = 4;
+/**
+ * Conversations that one agent has opened at another and that are not certified yet. Each costs a row and its timers for as
+ * long as any member is away, and an opening costs its sender one envelope; nobody waits for more answers than this at once.
+ */
+export const uncertifiedPerOpenerMax = 64;
 /** Envelopes of one sender held while their signing card cannot be looked up. */
 export const heldEnvelopesPerSenderMax = 64;
 

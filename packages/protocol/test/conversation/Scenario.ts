@@ -46,6 +46,7 @@ export const scenario = (n: number, opened = true): Scenario => {
   const { agents, registry, verifier } = createAgents(n, `scenario of ${n}`, false);
   const world = createWorld({ agents, trust: { verifier, registryKey: registry.publicKey } });
   if (opened) openConversation(world);
+  world.isTold = true;
   watch(world, new Set());
   const at = (name: string): Member => {
     const member = world.all[letters.indexOf(name)];

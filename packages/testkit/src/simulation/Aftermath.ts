@@ -27,6 +27,7 @@ const heal = (run: Run): void => {
   note("the storm is over");
   world.dies = () => false;
   world.refuses = () => false;
+  world.admits = () => true;
   world.routerUp = true;
   world.forkRouter(null);
   const isDoubted = environment.router === "equivocates" || environment.router === "rolls-back";

@@ -6,6 +6,7 @@ import * as Packets from "@social-harness/protocol/conversation/Packet";
 import type { Packet, PacketOf } from "@social-harness/protocol/conversation/Packet";
 import type * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
+import * as Statement from "@social-harness/protocol/history/Statement";
 import * as VerifyRecord from "@social-harness/protocol/history/VerifyRecord";
 import { roundDeeds } from "./ByzantineRounds.ts";
 import { certifiedBy, genesisAnchorOf } from "./Certify.ts";
@@ -113,7 +114,23 @@ const certifying = (liars: Liars): ReadonlyArray<Deed> => {
     liars.unicast(from, near, { kind: "action_certificate", ...subject, signatures, durabilityVote });
   };
 
-  return [vote, vote, certify, certify, withhold, withhold, notify, notify, confuse];
+  /** Refuses what it may have voted for, or withdraws a post that it goes on with. */
+  const refuse: Deed = (from) => {
+    const known = [...cores.values()].slice(-5);
+    if (known.length === 0) return;
+    const { actionHash, action } = random.pick(known);
+    const withdrawal = { kind: "withdrawal" as const, authorAgentId: from.id, actionHash };
+    const refusal = {
+      kind: "refusal" as const,
+      signerAgentId: from.id,
+      actionHash,
+      reason: "withdrawn" as const,
+    };
+    const statement = action.authorAgentId === from.id && random.chance(0.5) ? withdrawal : refusal;
+    liars.send(from, { ...statement, signature: Statement.sign(from.signer, statement) });
+  };
+
+  return [vote, vote, certify, certify, withhold, withhold, notify, notify, confuse, refuse];
 };
 
 /** Catch-up: forged pages and cores, and questions about anything. */

@@ -81,6 +81,8 @@ export interface World {
   refuses: (member: Member) => boolean;
   /** A member's contact policy: whether it lets an agent open a conversation. */
   admits: (member: Member, author: AgentId) => boolean;
+  /** Members believe to have on disk what certificates made by hand show of them: stories may sign in their name. */
+  isTold: boolean;
   /** Says that an envelope does not reach a member: a unicast is lost, a multicast does not open there. */
   loses: (from: AgentId, packets: ReadonlyArray<Packet>, to: Member) => boolean;
   /** Persists an intent and submits it in one turn. Null when the member is down or dies. */
@@ -185,7 +187,7 @@ export const createWorld = ({ agents, trust, wire = plainWire }: WorldOptions): 
         routerInstanceId: routerOf(member).id,
         folded: member.folded,
         admits: (author) => world.admits(member, author),
-        reads: readsOf(after),
+        reads: world.isTold ? { ...readsOf(after), hasSigned: () => true } : readsOf(after),
       });
       after = written(after, member.id, result.state, result.commands);
       commands.push(...result.commands);
@@ -285,6 +287,7 @@ export const createWorld = ({ agents, trust, wire = plainWire }: WorldOptions): 
     dies: () => false,
     refuses: () => false,
     admits: () => true,
+    isTold: false,
     loses: () => false,
     submit: (index, text) => {
       const member = at(index);

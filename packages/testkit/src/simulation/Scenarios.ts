@@ -44,6 +44,10 @@ export interface Environment {
   readonly clockJump: number;
   /** An owner asks for another round. */
   readonly ownerWish: number;
+  /** An owner withdraws a post that has not ended. */
+  readonly ownerWithdraw: number;
+  /** Owners change their minds about letting the others open the conversation. */
+  readonly contactPolicy: number;
   readonly router: RouterKind;
   /** How often the Router does what its kind says. */
   readonly routerFault: number;
@@ -69,6 +73,8 @@ export const faults = [
   "gap",
   "clockJump",
   "ownerWish",
+  "ownerWithdraw",
+  "contactPolicy",
   "routerFault",
   "restored",
 ] as const satisfies ReadonlyArray<keyof Environment>;
@@ -99,6 +105,8 @@ const fair = (random: Random, n: number): Environment => ({
   gap: 0,
   clockJump: 0,
   ownerWish: 0,
+  ownerWithdraw: 0,
+  contactPolicy: 0,
   router: "correct",
   routerFault: 0,
   restored: 0,
@@ -123,6 +131,7 @@ const weather = (random: Random, n: number): Environment => {
     diskFull: some(0.003),
     partition: some(0.003),
     ownerWish: some(0.01),
+    ownerWithdraw: some(0.02),
   };
 };
 
@@ -181,7 +190,8 @@ export const scenarios = {
   opening: {
     weight: 10,
     draw: (random) => {
-      const environment = { ...sized(random), opened: false };
+      const contactPolicy = random.chance(0.4) ? 0.02 : 0;
+      const environment = { ...sized(random), opened: false, contactPolicy };
       const liars = random.chance(0.3) ? withLiars(random, environment) : environment;
       const router = random.pick(["correct", "correct", "replaced", "rolls-back", "equivocates"] as const);
       return { ...liars, router, routerFault: router === "correct" ? 0 : 0.02 };

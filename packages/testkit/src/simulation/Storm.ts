@@ -86,6 +86,8 @@ const traffic = ({ world, environment, random, honest }: Run) => {
 /** What befalls single members. */
 const accidents = ({ world, environment, random, honest, note }: Run) => {
   const full = new Set<number>();
+  /** Members that let nobody open the conversation. */
+  const closed = new Set<number>();
   const backups = new Map<number, Disk>();
   const restored = new Set<number>();
   world.dies = ({ index }) => {
@@ -94,6 +96,7 @@ const accidents = ({ world, environment, random, honest, note }: Run) => {
     return dies;
   };
   world.refuses = ({ index }) => full.has(index);
+  world.admits = ({ index }) => !closed.has(index);
 
   const gap = (member: Member): void => {
     if (!member.connected) return;
@@ -122,6 +125,16 @@ const accidents = ({ world, environment, random, honest, note }: Run) => {
       world.restore(member.index, backup);
     }
   };
+  const withdraw = ({ index, disk }: Member): void => {
+    const waiting = disk.intents.filter(({ outcome }) => outcome === null);
+    if (waiting.length === 0) return;
+    note(`${index}'s owner withdraws a post`);
+    world.feed(index, { kind: "withdraw", postId: random.pick(waiting).intent.postId });
+  };
+  const changePolicy = ({ index }: Member): void => {
+    if (closed.delete(index)) note(`${index} lets the others in`);
+    else closed.add(index);
+  };
   const jump = (member: Member): void => {
     member.clockOffsetMs = random.below(7_200_000) - 3_600_000;
     note(`${member.index}'s clock jumps to ${member.clockOffsetMs} ms`);
@@ -145,6 +158,8 @@ const accidents = ({ world, environment, random, honest, note }: Run) => {
       note(`${index}'s owner wishes a round`);
       world.feed(index, { kind: "wish-round" });
     }
+    if (random.chance(environment.ownerWithdraw)) withdraw(member);
+    if (random.chance(environment.contactPolicy)) changePolicy(member);
     if (environment.restored > 0 && random.chance(0.05)) backUpOrRestore(member);
   };
 };

@@ -1,0 +1,220 @@
+// A member whose disk came back older than what it signed: what shows it, what it does until it may sign again, and when.
+
+import { describe, expect } from "vitest";
+import { verifies } from "@social-harness/testkit/Verifies";
+import type { Disk } from "@social-harness/testkit/simulation/Disk";
+import * as Limits from "@social-harness/protocol/Limits";
+import { floorOf } from "@social-harness/protocol/conversation/Floor";
+import type { AgentId } from "@social-harness/protocol/identity/Identifier";
+import type { Restored } from "@social-harness/protocol/conversation/State";
+import { kindsSaidBy, nextRound, roundOf, saidBy, wishesIn } from "./RoundStories.ts";
+import { deaf, down, hearing, runWithout, scenario, type Scenario } from "./Scenario.ts";
+
+const stateOf = (story: Scenario, name: string) => story.at(name).disk.state;
+
+/** Puts an earlier disk back and starts the member again. */
+const putBack = (story: Scenario, name: string, disk: Disk): void => {
+  const { index } = story.at(name);
+  story.world.restore(index, disk);
+  story.world.restart(index);
+};
+
+const signedOf = (story: Scenario, name: string): number => story.at(name).disk.ownVotes.length;
+
+describe("the floor", () => {
+  const restored = (rounds: ReadonlyArray<number>, round = 0): { readonly restored: Restored } => ({
+    restored: {
+      at: 0,
+      round,
+      reports: Object.fromEntries(rounds.map((told, i) => [`agt_${i}` as AgentId, told])),
+      stated: {},
+      askAt: null,
+      intervalMs: 1,
+    },
+  });
+
+  verifies("HIS-161", "is unknown until all others have answered, or q(n) of four and more", () => {
+    for (const [n, needed] of [
+      [2, 1],
+      [3, 2],
+      [4, 3],
+      [7, 5],
+      [10, 7],
+      [32, 22],
+    ] as const) {
+      expect(floorOf(restored(Array.from({ length: needed - 1 }, () => 1)), n)).toBeNull();
+      expect(floorOf(restored(Array.from({ length: needed }, () => 1)), n)).toBe(1);
+    }
+  });
+
+  verifies("HIS-161", "is the highest answer below four, and never below what the disk itself knows", () => {
+    expect(floorOf(restored([3, 1]), 3)).toBe(3);
+    expect(floorOf(restored([3, 1], 7), 3)).toBe(7);
+  });
+
+  verifies("HIS-161", "cannot be raised by f - 1 liars, however many of the others answer", () => {
+    for (const n of [4, 7, 10, 13, 32]) {
+      const f = Math.floor((n - 1) / 3);
+      const liars = Array.from({ length: f - 1 }, () => 1_000_000);
+      for (let honest = n - f - liars.length; honest <= n - 1 - liars.length; honest++) {
+        if (honest + liars.length < n - f) continue;
+        if (honest < n - f) continue;
+        expect(floorOf(restored([...liars, ...Array.from({ length: honest }, () => 2)]), n)).toBe(2);
+      }
+    }
+  });
+
+  verifies(
+    "HIS-161",
+    "is not below a round that n - 2f honest others are past, whichever q(n) answer",
+    () => {
+      for (const n of [4, 5, 6, 7, 10, 32]) {
+        const f = Math.floor((n - 1) / 3);
+        // The worst case: f - 1 liars answer low, and as few as may be of the honest that are past the round answer at all.
+        for (let answers = n - f; answers <= n - 1; answers++) {
+          const silent = n - 1 - answers;
+          const past = Math.max(0, n - 2 * f - silent);
+          const told = Array.from({ length: answers }, (_, i) => (i < past ? 5 : 0));
+          expect(floorOf(restored(told), n)).toBe(5);
+        }
+      }
+    },
+  );
+});
+
+describe("a member whose disk is older", () => {
+  for (const n of [2, 3]) {
+    verifies(
+      ["HIS-160", "HIS-162", "HIS-163"],
+      `among ${n} signs nothing until all went to another round`,
+      () => {
+        const story = scenario(n);
+        const backup = story.at("B").disk;
+        for (let i = 0; i < 3; i++) {
+          story.say("A", `post ${i}`);
+          story.run(1_000);
+        }
+        for (const name of ["A", "C"].slice(0, n - 1)) story.world.disconnect(story.at(name).index);
+        putBack(story, "B", backup);
+        story.run(60_000);
+        expect(stateOf(story, "B").restored).not.toBeNull();
+        expect(signedOf(story, "B")).toBe(backup.ownVotes.length);
+        for (const name of ["A", "C"].slice(0, n - 1)) story.world.connect(story.at(name).index);
+        story.run(60_000);
+        expect(stateOf(story, "B").restored).toBeNull();
+        expect(roundOf(story.at("B"))).toBe(1);
+        expect(story.chain("B")).toEqual(["A: post 0", "A: post 1", "A: post 2"]);
+        const post = story.say("B", "I am back");
+        story.run(5_000);
+        expect(story.outcome("B", post)).toBe("certified");
+      },
+    );
+  }
+
+  for (const n of [4, 7]) {
+    verifies(
+      "HIS-163",
+      `among ${n} is done without, and takes part again after its own post came to nothing`,
+      () => {
+        const story = scenario(n);
+        const backup = story.at("B").disk;
+        story.say("A", "one");
+        story.run(1_000);
+        putBack(story, "B", backup);
+        story.run(1_000);
+        story.say("A", "two");
+        story.run(1_000);
+        expect(story.chain("B")).toEqual(["A: one", "A: two"]);
+        expect(stateOf(story, "B").restored).not.toBeNull();
+        expect(signedOf(story, "B")).toBe(backup.ownVotes.length);
+        const post = story.say("B", "three");
+        story.run(10 * Limits.roundMsMin);
+        expect(story.outcome("B", post)).toBe("certified");
+        expect(stateOf(story, "B").restored).toBeNull();
+      },
+    );
+  }
+
+  verifies("HIS-160", "finds out by a vote of its own that its disk does not hold", () => {
+    const story = scenario(4);
+    story.world.isTold = false;
+    const { index } = story.at("B");
+    const backup = story.at("B").disk;
+    story.say("A", "one");
+    story.run(1_000);
+    story.world.restore(index, backup);
+    story.at("B").forgot = false;
+    story.world.restart(index);
+    expect(stateOf(story, "B").restored).toBeNull();
+    story.world.feed(index, { kind: "gap" });
+    story.run(1_000);
+    expect(stateOf(story, "B").restored).not.toBeNull();
+  });
+
+  verifies(
+    "HIS-162",
+    "states nothing prepared, follows the statements of others, and leads no round at or below its floor",
+    () => {
+      const story = scenario(4);
+      nextRound(story);
+      const backup = story.at("B").disk;
+      deaf(story, "B", "certified_notice");
+      story.say("A", "one");
+      runWithout(story, [], 0);
+      hearing(story);
+      putBack(story, "B", backup);
+      story.run(1_000);
+      expect(floorOf(stateOf(story, "B"), 4)).toBe(1);
+      saidBy(story, "B");
+      for (const name of ["A", "C", "D"]) story.world.feed(story.at(name).index, { kind: "wish-round" });
+      story.run(1_000);
+      expect(stateOf(story, "B").restored).toBeNull();
+      expect(stateOf(story, "B").rounds.own?.statement.prepared ?? null).toBeNull();
+      expect(roundOf(story.at("B"))).toBe(2);
+    },
+  );
+
+  verifies(
+    "HIS-164",
+    "proposes nothing that the old disk held: found certified, or unknown once it is back",
+    () => {
+      const story = scenario(2);
+      story.world.disconnect(story.at("B").index);
+      const found = story.say("B", "found");
+      const backup = story.at("B").disk;
+      story.world.connect(story.at("B").index);
+      story.run(1_000);
+      expect(story.outcome("B", found)).toBe("certified");
+      story.world.now += 1;
+      putBack(story, "B", backup);
+      story.run(60_000);
+      expect(story.outcome("B", found)).toBe("certified");
+      expect(story.chain("A")).toEqual(["B: found"]);
+
+      const other = scenario(2);
+      other.world.disconnect(other.at("B").index);
+      const lost = other.say("B", "lost");
+      const before = other.at("B").disk;
+      putBack(other, "B", { ...before, outbox: [] });
+      other.run(60_000);
+      expect(other.outcome("B", lost)).toBe("outcome-unknown");
+      expect(other.chain("A")).toEqual([]);
+    },
+  );
+
+  verifies("HIS-160", "asks again those who were away, and stops when it knows enough", () => {
+    const story = scenario(3);
+    const backup = story.at("B").disk;
+    story.say("A", "one");
+    story.run(1_000);
+    down(story, "C");
+    putBack(story, "B", backup);
+    story.run(10_000);
+    expect(Object.keys(stateOf(story, "B").restored?.reports ?? {})).toEqual([story.at("A").id]);
+    expect(wishesIn(saidBy(story, "B"))).toEqual([]);
+    story.world.restart(story.at("C").index);
+    story.run(600_000);
+    expect(stateOf(story, "B").restored).toBeNull();
+    expect(kindsSaidBy(story, "B")).toEqual([]);
+  });
+});
