@@ -36,12 +36,14 @@ export interface Conversation {
   readonly members: Membership.Members;
   readonly address: Address.MessageAddress;
   readonly lane: Opaque32;
+  /** Whose word made it. */
+  readonly openedBy: AgentId;
   readonly state: State;
 }
 
 /** SHA-256 over everything that a row holds, so that no column of it can change alone. */
 const digestOf = (
-  fixed: Pick<Conversation, "address" | "lane"> &
+  fixed: Pick<Conversation, "address" | "lane" | "openedBy"> &
     Pick<Membership.Members, "conversationId" | "membershipHash">,
   state: string,
   active: number,
@@ -53,6 +55,7 @@ const digestOf = (
       fixed.address,
       fixed.lane,
       fixed.membershipHash,
+      fixed.openedBy,
       state,
       active,
     ] satisfies ReadonlyArray<string | number>),
@@ -87,6 +90,7 @@ export const stateOf = (row: Row): State => {
     address: row["address"] as Address.MessageAddress,
     lane: row["lane"] as Opaque32,
     membershipHash: MembershipHash.fromBytes(hashOfText("membership", String(row["membership"]))),
+    openedBy: row["opened_by"] as AgentId,
   };
   const digest = row["state_digest"];
   const isWhole =
@@ -108,6 +112,7 @@ const decode = (row: Row, trust: Trust): Conversation => ({
   ),
   address: row["address"] as Address.MessageAddress,
   lane: row["lane"] as Opaque32,
+  openedBy: row["opened_by"] as AgentId,
 });
 
 export const rowOf = (db: Database, conversationId: ConversationId): Row | undefined =>
@@ -143,29 +148,46 @@ export const idsWithIntentsSince = (db: Database, createdAt: number): ReadonlyAr
 export const allIds = (db: Database): ReadonlyArray<ConversationId> =>
   db.all("SELECT conversation_id FROM conversation").map((row) => row["conversation_id"] as ConversationId);
 
-const fixedOf = ({ members: { conversationId, membershipHash }, address, lane }: Conversation) => ({
+/** How many conversations an agent has opened here that are not certified. */
+export const uncertifiedOf = (db: Database, openedBy: AgentId): number =>
+  Number(
+    db.get(
+      "SELECT count(*) AS uncertified FROM conversation WHERE head_height IS NULL AND opened_by = ?",
+      openedBy,
+    )?.["uncertified"],
+  );
+
+const fixedOf = ({ members: { conversationId, membershipHash }, address, lane, openedBy }: Conversation) => ({
   conversationId,
   membershipHash,
   address,
   lane,
+  openedBy,
 });
 
 /** Creates the row of a verified membership that `self` belongs to. */
-export const create = (db: Database, members: Membership.Members, self: AgentId): Conversation => {
+export const create = (
+  db: Database,
+  members: Membership.Members,
+  self: AgentId,
+  openedBy = self,
+): Conversation => {
   const conversation: Conversation = {
     members,
     address: addressOf(members, self),
     lane: Lane.laneOf(members.ids),
+    openedBy,
     state: initial,
   };
   const state = JSON.stringify(initial);
   db.run(
-    `INSERT INTO conversation (conversation_id, address, lane, membership, state, state_digest, active)
-     VALUES (?, ?, ?, ?, ?, ?, 0)`,
+    `INSERT INTO conversation (conversation_id, address, lane, membership, opened_by, state, state_digest, active)
+     VALUES (?, ?, ?, ?, ?, ?, ?, 0)`,
     members.conversationId,
     conversation.address,
     conversation.lane,
     CanonicalJson.encode(members.membership),
+    openedBy,
     state,
     digestOf(fixedOf(conversation), state, 0),
   );

@@ -75,7 +75,8 @@ export interface ConversationsOptions {
 
 export interface Conversations {
   readonly get: (turn: Turn, conversationId: ConversationId) => Conversation | null;
-  readonly create: (turn: Turn, members: Membership.Members) => Conversation;
+  /** `openedBy` is the agent whose word it is made on; this one unless told otherwise. */
+  readonly create: (turn: Turn, members: Membership.Members, openedBy?: AgentId) => Conversation;
   /** Runs one event through the fold of a conversation that exists. */
   readonly feed: (turn: Turn, conversationId: ConversationId, event: Event) => void;
   /** Runs one event through each of them alone: a defect in one stops none of the others. Throws for the store only. */
@@ -144,8 +145,8 @@ export const createConversations = (options: ConversationsOptions): Conversation
 
   return {
     get,
-    create: (turn, members) => {
-      const conversation = create(turn.db, members, self);
+    create: (turn, members, openedBy = self) => {
+      const conversation = create(turn.db, members, self, openedBy);
       change(turn, conversation);
       return conversation;
     },

@@ -30,6 +30,8 @@ CREATE TABLE conversation (
   address TEXT NOT NULL UNIQUE,
   lane TEXT NOT NULL UNIQUE,
   membership TEXT NOT NULL,
+  -- The agent whose word made this row: this one, or the sender of a GENESIS.
+  opened_by TEXT NOT NULL,
   head_height INTEGER,
   head_record_hash TEXT,
   -- The fold's small durable state, and a SHA-256 over it and all the other columns.
@@ -38,6 +40,9 @@ CREATE TABLE conversation (
   -- 1 while there is open work that must be taken up again at start-up.
   active INTEGER NOT NULL
 ) STRICT;
+
+-- Counts what an agent has opened here without a certificate: looked at for every opening that anybody sends.
+CREATE INDEX conversation_uncertified ON conversation (opened_by) WHERE head_height IS NULL;
 
 -- Certified records, in the order of their commits here. Never changed, never deleted.
 CREATE TABLE record (

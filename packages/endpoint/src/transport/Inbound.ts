@@ -1,6 +1,6 @@
 // One delivery from the Router, taken in inside a turn: the lane's continuity, the sender's card and signature, the sealed
 // packets, and the conversations that they speak about. Whatever is not believed is dropped with a note; only the store
-// itself can make a delivery fail. Implements HIS-35, HIS-49, HIS-50 and HIS-136.
+// itself can make a delivery fail. Implements HIS-35, HIS-49, HIS-50, HIS-136 and HIS-159.
 
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
@@ -22,6 +22,7 @@ import type { Logger } from "@social-harness/router/Logger";
 import type { Delivery } from "@social-harness/router/client/RouterClient";
 import type { Opener } from "@social-harness/router/seal/Sealing";
 import * as Envelope from "@social-harness/router/wire/Envelope";
+import * as Lane from "@social-harness/router/wire/Lane";
 import * as Schema from "effect/Schema";
 import * as ConversationRows from "../conversations/ConversationRows.ts";
 import type { Conversations, Turn } from "../conversations/Conversations.ts";
@@ -79,6 +80,12 @@ interface Origin {
   readonly lane: Opaque32;
   readonly sequence: number;
 }
+
+/** The conversation that a packet belongs to, or why there is none for it. */
+type Place = { readonly conversationId: ConversationId } | { readonly nowhere: "foreign" | "crowded" };
+
+/** This agent is not in it, as far as the packet shows. */
+const foreign: Place = { nowhere: "foreign" };
 
 interface Opened extends Origin {
   readonly plaintext: Plaintext;
@@ -163,49 +170,60 @@ export const createInbound = (options: InboundOptions): Inbound => {
     }
   };
 
-  /** The conversation of a packet, made when a GENESIS proposal brings a membership that this agent truly belongs to. */
-  const conversationOf = (turn: Turn, packet: Packet.Packet, lane: Opaque32): ConversationId | null => {
+  /**
+   * The conversation of a packet, made when a member of it sends, in its lane, a GENESIS proposal with a membership that this
+   * agent truly belongs to; only so many of one sender, as long as they are not certified.
+   */
+  const placeOf = (turn: Turn, packet: Packet.Packet, { envelope, lane }: Origin): Place => {
     const named = Packet.conversationOf(packet) ?? ConversationRows.idOfLane(turn.db, lane);
-    if (named === null) return null;
-    if (conversations.get(turn, named) !== null) return named;
-    if (packet.kind !== "proposal_packet") return null;
+    if (named === null) return foreign;
+    if (conversations.get(turn, named) !== null) return { conversationId: named };
+    if (packet.kind !== "proposal_packet") return foreign;
+    const { senderAgentId } = envelope;
+    // Asked before anything is verified: what is dropped should cost little.
+    if (ConversationRows.uncertifiedOf(turn.db, senderAgentId) >= Limits.uncertifiedPerOpenerMax)
+      return { nowhere: "crowded" };
     const members = enclosedMembers(packet);
     if (
       members === null ||
       members.conversationId !== named ||
-      !members.membership.members.includes(ownCard)
+      !members.membership.members.includes(ownCard) ||
+      members.cardOf(senderAgentId) === undefined ||
+      Lane.laneOf(members.ids) !== lane
     ) {
-      return null;
+      return foreign;
     }
     for (const member of members.cards) Cards.keep(turn.db, member);
-    conversations.create(turn, members);
-    return named;
+    conversations.create(turn, members, senderAgentId);
+    return { conversationId: named };
   };
 
   /**
-   * Feeds one packet; false when it names a conversation that this agent is not in. A defect costs this packet alone: the
-   * mailbox and the other conversations go on.
+   * Feeds one packet; says why when there is no conversation for it. A defect costs this packet alone: the mailbox and the
+   * other conversations go on.
    */
-  const feed = (turn: Turn, packet: Packet.Packet, origin: Origin): boolean => {
+  const feed = (turn: Turn, packet: Packet.Packet, origin: Origin): "fed" | "foreign" | "crowded" => {
     const before = turn.state;
     try {
       return turn.db.transaction(() => {
-        const conversationId = conversationOf(turn, packet, origin.lane);
-        const conversation = conversationId === null ? null : conversations.get(turn, conversationId);
-        if (conversationId === null || conversation === null) return false;
+        const place = placeOf(turn, packet, origin);
+        if ("nowhere" in place) return place.nowhere;
+        const { conversationId } = place;
+        const conversation = conversations.get(turn, conversationId);
+        if (conversation === null) throw new Error("the conversation of a packet is gone");
         conversations.feed(turn, conversationId, {
           kind: "packet",
           from: origin.envelope.senderAgentId,
           laneSequence: conversation.lane === origin.lane ? origin.sequence : null,
           packet,
         });
-        return true;
+        return "fed";
       });
     } catch (error) {
       turn.state = before;
       if (isStoreFailure(error)) throw error;
       logger("error", "a packet met a defect and was dropped", { packet: packet.kind, error: String(error) });
-      return true;
+      return "fed";
     }
   };
 
@@ -253,19 +271,21 @@ export const createInbound = (options: InboundOptions): Inbound => {
     }
     let questions = 0;
     let surplus = 0;
-    let foreign = 0;
+    const nowhere = { foreign: 0, crowded: 0 };
     for (const packet of opened.packets) {
       if (packet.kind === "equivocation_proof" && takeProof(turn, packet)) continue;
       const isTooMuch =
         isQuestion(packet) &&
         (++questions > questionsPerEnvelopeMax || waitingIn(turn) >= waitingEnvelopesMax);
-      if (isTooMuch) surplus++;
-      else if (!feed(turn, packet, opened)) foreign++;
+      const fed = isTooMuch ? "surplus" : feed(turn, packet, opened);
+      if (fed === "surplus") surplus++;
+      else if (fed !== "fed") nowhere[fed]++;
     }
     const refused = plaintext.packets.length - opened.packets.length;
     noteSome("no known closed shape", refused, sender.agentId);
     noteSome("more questions than are answered at once", surplus, sender.agentId);
-    noteSome("of a conversation that this agent is not in", foreign, sender.agentId);
+    noteSome("of a conversation that this agent is not in", nowhere.foreign, sender.agentId);
+    noteSome("its sender has opened too many that are not certified", nowhere.crowded, sender.agentId);
   };
 
   /** Takes in the envelopes of a sender that were held until its card was known. */

@@ -93,8 +93,8 @@ export const makeConversation = (
   const { conversationId, membershipHash } = members;
   const random = seededRandom(`posts of ${names.join()}`);
   store.db.run(
-    `INSERT INTO conversation (conversation_id, address, lane, membership, state, state_digest, active)
-     VALUES (?, ?, ?, ?, '{}', x'', 0)`,
+    `INSERT INTO conversation (conversation_id, address, lane, membership, opened_by, state, state_digest, active)
+     VALUES (?, ?, ?, ?, 'agt', '{}', x'', 0)`,
     conversationId,
     Address.ofMembers(names as ReadonlyArray<AgentName>, self as AgentName),
     conversationId,

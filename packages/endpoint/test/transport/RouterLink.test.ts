@@ -330,8 +330,8 @@ const withAnchors = (db: Database, count: number, term: number): void => {
   for (let i = 0; i < count; i++) {
     const id = `cnv_${String(i).padStart(3, "0")}`;
     db.run(
-      `INSERT INTO conversation (conversation_id, address, lane, membership, state, state_digest, active)
-       VALUES (?, ?, ?, '', ?, x'', 0)`,
+      `INSERT INTO conversation (conversation_id, address, lane, membership, opened_by, state, state_digest, active)
+       VALUES (?, ?, ?, '', '', ?, x'', 0)`,
       id,
       id,
       id,
