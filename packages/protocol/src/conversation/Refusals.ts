@@ -9,6 +9,7 @@ import * as Limits from "../Limits.ts";
 import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
 import { maySign } from "./OwnVotes.ts";
+import { oldIntents } from "./Restored.ts";
 import type { OpenRecord } from "./State.ts";
 
 /** Whether a record is one that this member has refused: it gets no lock and no action vote of it, ever. */
@@ -44,7 +45,9 @@ export const takeWithdrawal = (
 /** The owner wants an own intent to come to nothing. What nobody has seen ends at once; the rest is asked of the members. */
 export const withdraw = (draft: Draft, { postId }: { readonly postId: PostId }): void => {
   const { state } = draft;
-  if (draft.endedIntents.has(postId) || state.withdrawing?.postId === postId) return;
+  if (state.withdrawing?.postId === postId) return;
+  // Nor can it be said of what a lost memory may have proposed: that ends by itself when this member is back.
+  if (oldIntents(draft).has(postId)) return;
   if (state.everProposed !== postId) return end(draft, postId, "withdrawn");
   state.withdrawing = { postId, as: "withdrawn" };
 };
@@ -100,7 +103,8 @@ const refuse = (draft: Draft): boolean => {
   for (const record of draft.state.open) {
     if (inputs.self in record.action || isRefused(draft, record)) continue;
     const reason = reasonOf(draft, record);
-    if (reason === null) continue;
+    // A record may have gone with its round and come again: the vote for it is on disk, no longer beside it.
+    if (reason === null || inputs.reads.hasSigned("action", record.recordHash, record.anchorHash)) continue;
     const statement = {
       kind: "refusal" as const,
       signerAgentId: inputs.self,

@@ -14,9 +14,16 @@ import {
   hearing,
   proposalOf,
   runWithout,
-  scenario,
+  scenario as storyOf,
   type Scenario,
 } from "./Scenario.ts";
+
+/** Here members know what they signed: nothing is signed in their name. */
+const scenario = (n: number, opened = true): Scenario => {
+  const story = storyOf(n, opened);
+  story.world.isTold = false;
+  return story;
+};
 
 const withdraw = ({ world, at }: Scenario, name: string, postId: PostId): void =>
   world.feed(at(name).index, { kind: "withdraw", postId });

@@ -258,7 +258,7 @@ export const scenarios = {
     draw: (random) => {
       const environment = sized(random);
       const most = environment.n < 4 ? 1 : faultsOf(environment.n);
-      return { ...environment, restored: 1 + random.below(most) };
+      return { ...environment, restored: 1 + random.below(most), opened: random.chance(0.8) };
     },
   },
 } as const satisfies { readonly [name: string]: Scenario };
