@@ -253,19 +253,24 @@ export const createInbound = (options: InboundOptions): Inbound => {
     }
     let questions = 0;
     let surplus = 0;
-    let foreign = 0;
+    const foreign: Array<Packet.Packet> = [];
     for (const packet of opened.packets) {
       if (packet.kind === "equivocation_proof" && takeProof(turn, packet)) continue;
       const isTooMuch =
         isQuestion(packet) &&
         (++questions > questionsPerEnvelopeMax || waitingIn(turn) >= waitingEnvelopesMax);
       if (isTooMuch) surplus++;
-      else if (!feed(turn, packet, opened)) foreign++;
+      else if (!feed(turn, packet, opened)) foreign.push(packet);
     }
+    // What stood before the proposal that made its conversation known counts as well: nobody says it again for seconds.
+    const isProposal = ({ kind }: Packet.Packet): boolean => kind === "proposal_packet";
+    const strange = opened.packets.some(isProposal)
+      ? foreign.filter((packet) => isProposal(packet) || !feed(turn, packet, opened))
+      : foreign;
     const refused = plaintext.packets.length - opened.packets.length;
     noteSome("no known closed shape", refused, sender.agentId);
     noteSome("more questions than are answered at once", surplus, sender.agentId);
-    noteSome("of a conversation that this agent is not in", foreign, sender.agentId);
+    noteSome("of a conversation that this agent is not in", strange.length, sender.agentId);
   };
 
   /** Takes in the envelopes of a sender that were held until its card was known. */
