@@ -33,6 +33,8 @@ interface Signed {
   /** By round, the statement's signature. */
   readonly statements: Map<number, string>;
   readonly refused: Set<ActionHash>;
+  /** By height, the latest durability vote: from then on its record is prepared there, in that round at least. */
+  readonly staged: Map<number, { readonly recordHash: RecordHash; readonly round: number }>;
   /** The highest round that a statement or an accepted anchor bound this member to. */
   bound: number;
 }
@@ -60,6 +62,7 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
         slots: new Map(),
         statements: new Map(),
         refused: new Set(),
+        staged: new Map(),
         bound: 0,
       };
       members.set(id, signed);
@@ -121,24 +124,49 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
     const slot = `${vote.vote} ${vote.height} ${vote.round} ${vote.inProposal}`;
     if (signed.slots.has(slot)) violate("one vote a slot", `${index} signed twice in its slot ${slot}`);
     signed.slots.set(slot, vote.recordHash);
+    if (vote.vote === "durability")
+      signed.staged.set(vote.height, { recordHash: vote.recordHash, round: vote.round });
     signed.signatures.add(vote.signature);
     if (vote.inProposal && n !== 2) violate("one vote a slot", "a proposal of a group carries a vote");
   };
 
-  const takeStatement = (
-    { member, before, after }: Committed,
-    { statement, signature }: StatementPacket,
+  /** What a member ever staged above the head that it states, it states as prepared, or something of a later round. */
+  const askStated = (
+    { member }: Committed,
+    { head, prepared }: StatementPacket["statement"],
+    { staged }: Signed,
   ): void => {
+    const own = staged.get((head?.height ?? -1) + 1);
+    if (own === undefined) return;
+    const keepsBack =
+      prepared === null ||
+      prepared.round < own.round ||
+      (prepared.round === own.round && prepared.recordHash !== own.recordHash);
+    if (keepsBack) violate("statement", `${member.index} stated less than it had staged`);
+  };
+
+  /** A durability vote is cast only with the certificate that it stands on in hand: of action votes, or of carry votes. */
+  const askStaging = ({ member, after }: Committed, { recordHash, height, anchorHash }: OwnVote): void => {
+    const open = after.state.open.find((record) => record.recordHash === recordHash);
+    if (open === undefined) return;
+    const signers = Object.keys(open.action);
+    if (signers.length < actionOf(height) || !signers.includes(open.author))
+      violate("staging", `${member.index} staged a record without its action certificate`);
+    const carries = open.carry?.anchorHash === anchorHash ? Object.keys(open.carry.votes).length : 0;
+    if (anchorHash !== open.anchorHash && carries < quorum)
+      violate("staging", `${member.index} staged a carried record without its carry certificate`);
+  };
+
+  const takeStatement = (committed: Committed, { statement, signature }: StatementPacket): void => {
+    const { member, after } = committed;
     const signed = signedBy(member.id);
-    const { round, prepared: claimed } = statement;
+    const { round } = statement;
     const known = signed.statements.get(round);
     if (known === signature) return;
     if (known !== undefined)
       violate("one statement a round", `${member.index} stated twice in round ${round}`);
     if (round < signed.bound) violate("rounds", `${member.index} stated a round below the one that binds it`);
-    const staged = before.state.slot.durabilityVote;
-    if (staged !== null && claimed === null && statement.head?.recordHash === before.state.head?.recordHash)
-      violate("statement", `${member.index} stated nothing prepared, though it had staged a record`);
+    askStated(committed, statement, signed);
     if (after.state.rounds.bound < round)
       violate("I7", `${member.index}'s disk does not know of its statement`);
     signed.statements.set(round, signature);
@@ -167,6 +195,7 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
       for (const command of commands) {
         if (command.kind === "keep-core") keepCore(command.recordHash, command.core);
         if (command.kind === "own-vote") takeVote(member, command);
+        if (command.kind === "own-vote" && command.vote === "durability") askStaging(committed, command);
         if (command.kind !== "multicast" && command.kind !== "unicast") continue;
         const { packet } = command;
         if (packet.kind === "statement_packet") takeStatement(committed, packet);

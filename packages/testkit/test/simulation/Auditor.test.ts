@@ -6,7 +6,7 @@ import type { CompletedReanchor, HistoryRecord } from "@social-harness/protocol/
 import * as Record from "@social-harness/protocol/history/Record";
 import * as Statement from "@social-harness/protocol/history/Statement";
 import { actionVoteOf, durabilityVoteOf, subjectOf } from "@social-harness/protocol/history/VerifyRecord";
-import { type AgentId, RecordHash } from "@social-harness/protocol/identity/Identifier";
+import type { AgentId, RecordHash } from "@social-harness/protocol/identity/Identifier";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { createAgents } from "@social-harness/testkit/simulation/Agents";
 import { createAuditor } from "@social-harness/testkit/simulation/Auditor";
@@ -21,7 +21,7 @@ const world = createWorld({ agents, trust: { verifier, registryKey: registry.pub
 const { all, members, routerInstanceId } = world;
 const author = all[0] as Member;
 const { conversationId, membershipHash } = members;
-const audit = createAuditor({ ids: members.ids, byzantine: new Set(), made: () => true });
+const { askRecord: audit } = createAuditor({ ids: members.ids, byzantine: new Set(), made: () => true });
 
 const genesisAnchor = genesisAnchorOf(world);
 const genesisCore = Record.genesisCore(
@@ -171,7 +171,11 @@ describe("an auditor", () => {
     /does not carry the record/,
   );
   test("a signature that its signer never made", () => {
-    const strict = createAuditor({ ids: members.ids, byzantine: new Set(), made: () => false });
+    const { askRecord: strict } = createAuditor({
+      ids: members.ids,
+      byzantine: new Set(),
+      made: () => false,
+    });
     expect(() => strict(genesis, [])).toThrow(/was never made/);
   });
 });
@@ -186,15 +190,15 @@ describe("the signature oracle", () => {
   const subject = subjectOf(recordHash, recordCore);
   const keep: Command = { kind: "keep-core", recordHash, core: recordCore };
   const keepRival: Command = { kind: "keep-core", recordHash: Record.recordHashOf(rival), core: rival };
-  const vote = (vote: "action" | "durability", member: Member, core = recordCore): OwnVote => {
+  const vote = (kind: "action" | "durability", member: Member, core = recordCore): OwnVote => {
     const hash = Record.recordHashOf(core);
     const named = subjectOf(hash, core);
-    const statement = vote === "action" ? actionVoteOf(named, member.id) : durabilityVoteOf(named, member.id);
+    const statement = kind === "action" ? actionVoteOf(named, member.id) : durabilityVoteOf(named, member.id);
     const signature = Statement.sign(member.signer, statement);
     const { height, anchorHash } = named;
     return {
       kind: "own-vote",
-      vote,
+      vote: kind,
       height,
       round: 0,
       recordHash: hash,
@@ -257,8 +261,9 @@ describe("the signature oracle", () => {
     expect(() => signatures.take(turn(a, [statementOf(1, null)]))).not.toThrow();
     const other = statementOf(1, { recordHash, height: 1, round: 0 });
     expect(() => signatures.take(turn(a, [other]))).toThrow(/stated twice/);
-    const slot = { ...initial.slot, durabilityVote: recordHash };
-    expect(() => fresh().take(turn(a, [statementOf(1, null)], { slot }))).toThrow(/stated nothing prepared/);
+    const third = fresh();
+    third.take(turn(a, [keep, { ...vote("durability", a), height: 0 }]));
+    expect(() => third.take(turn(a, [statementOf(1, null)]))).toThrow(/stated less than it had staged/);
   });
   test("sees a vote beside a refusal, in either order", () => {
     const refusal = {
