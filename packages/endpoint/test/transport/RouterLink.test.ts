@@ -34,6 +34,8 @@ interface Bench {
   readonly cursor: () => number;
   /** What Inbound makes of a cursor; throws when a test wants it to. */
   take: (cursor: number) => Arrival;
+  /** The same of a cursor that was passed before. */
+  again: (cursor: number) => Arrival;
   beforeCommit: () => void;
   /** What wished for a round, by turns. */
   readonly wished: Array<ReadonlyArray<string>>;
@@ -68,7 +70,7 @@ const bench = (prepare: (db: Database) => void = () => undefined): Bench => {
       },
       takeAgain: (_turn, { cursor }) => {
         events.push(`again ${cursor}`);
-        return { kind: "taken" };
+        return made.again(cursor);
       },
       releaseHeld: () => undefined,
     },
@@ -85,6 +87,7 @@ const bench = (prepare: (db: Database) => void = () => undefined): Bench => {
     events,
     cursor: () => Settings.integer(db, "router_cursor"),
     take: () => ({ kind: "taken" }),
+    again: () => ({ kind: "taken" }),
     beforeCommit: () => undefined,
     wished: [],
     stateOf: () => ({ anchor: { round: 0 }, rounds: { bound: 0, wish: 0, own: null } }),
@@ -314,6 +317,52 @@ verifies("HIS-132", "a contradiction begins a new term in which that delivery is
   ]);
   expect(made.link.connection().folded).toBe(true);
 });
+
+/** Has taken and acknowledged the mailbox up to a cursor, and is connected no more. */
+const takenUpTo = async (made: Bench, cursor: number): Promise<void> => {
+  made.link.onReady(ready(cursor));
+  for (let next = 1; next <= cursor; next++) made.link.onDeliver(delivery(next));
+  await settled(made, cursor);
+  await nothingMore();
+  made.link.onDisconnected("connection-lost");
+  made.events.length = 0;
+};
+
+verifies(
+  "HIS-132",
+  "after a roll-back the cursor is where the acknowledgments of this process leave it: the Router hears them again",
+  async () => {
+    const made = bench(boundAt(0));
+    await takenUpTo(made, 5);
+    Settings.put(made.db, "router_cursor", 8);
+    made.link.onReady(ready(6, { acknowledgedCursor: 3 }));
+    made.link.onDeliver(delivery(6));
+    await settled(made, 6);
+    await nothingMore();
+    expect(made.events.filter((event) => event.startsWith("take"))).toEqual(["take 6"]);
+    expect(made.link.connection().folded).toBe(true);
+    expect(made.link.held()).toBeNull();
+    expect(RouterTerms.judge(made.db, ready(6, { acknowledgedCursor: 5 }))).toBe("same");
+  },
+);
+
+verifies(
+  "HIS-132",
+  "what was on its way when the Router heard them is taken anew, and moves no cursor back",
+  async () => {
+    const made = bench(boundAt(0));
+    await takenUpTo(made, 5);
+    made.again = () => ({ kind: "contradiction" });
+    made.link.onReady(ready(6, { acknowledgedCursor: 2 }));
+    for (const cursor of [3, 4, 6]) made.link.onDeliver(delivery(cursor));
+    await settled(made, 6);
+    await nothingMore();
+    const seen = made.events.filter((event) => /^(take|again)/.test(event));
+    expect(seen).toEqual(["again 3", "take 3", "take 4", "take 6"]);
+    expect(RouterTerms.formerTerms(made.db)).toHaveLength(1);
+    expect(made.link.held()).toBeNull();
+  },
+);
 
 verifies("HIS-132", "a lane head of nothing is no delivery", async () => {
   const made = bench(boundAt(0));
