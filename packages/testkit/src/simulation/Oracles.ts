@@ -2,7 +2,7 @@
 // names its invariant; nothing here knows how a run came about. What signatures may say is Signatures.ts's, what a chain
 // may look like Auditor.ts's; here are the disks. The clauses are HIS-80 to HIS-82.
 
-import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
+import type { CompletedReanchor, HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import { begin } from "@social-harness/protocol/history/VerifiedChain";
 import type { AgentId, AnchorHash, PostId } from "@social-harness/protocol/identity/Identifier";
 import { createAuditor } from "./Auditor.ts";
@@ -111,17 +111,30 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
       violate("I5", `member ${member.index} has other pending rows than its remote posts in chain order`);
   };
 
+  /** What an honest leader completes a round from has been proven: heads and preparations are never mere claims. */
+  const askClaims = ({ body, statements }: CompletedReanchor): void => {
+    if (byzantine.has(leaderOf(body.round))) return;
+    for (const { head, prepared } of statements) {
+      const claims = { head: head !== null && prior.has(head.recordHash) ? null : head, prepared };
+      if (!signatures.provable(claims))
+        violate("statement", `round ${body.round} rests on a claim that nothing can prove`);
+    }
+  };
+
+  const leaderOf = (round: number): AgentId => members.ids[round % members.n] as AgentId;
+
   /** An honest leader completes its round once, and from anybody else nothing is accepted: its round has one anchor. */
   const askAnchor = ({ member, commands, after }: Committed): void => {
-    for (const command of commands)
-      if (command.kind === "keep-anchor" && command.anchor.kind === "completed_reanchor")
-        auditor.askReanchor(command.anchor);
+    for (const command of commands) {
+      if (command.kind !== "keep-anchor" || command.anchor.kind !== "completed_reanchor") continue;
+      auditor.askReanchor(command.anchor);
+      askClaims(command.anchor);
+    }
     const { anchor } = after.state;
     if (anchor === null || anchor.round === 0) return;
-    const leader = members.ids[anchor.round % members.n] as AgentId;
     const first = accepted.get(anchor.round);
     if (first === undefined) accepted.set(anchor.round, anchor.anchorHash);
-    else if (first !== anchor.anchorHash && !byzantine.has(leader))
+    else if (first !== anchor.anchorHash && !byzantine.has(leaderOf(anchor.round)))
       violate("leader", `member ${member.index} accepted a second anchor of round ${anchor.round}`);
   };
 

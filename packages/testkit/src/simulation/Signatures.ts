@@ -24,7 +24,12 @@ interface Support {
   readonly action: Set<AgentId>;
   /** By the anchor that the votes stand under. */
   readonly durability: Map<AnchorHash, Set<AgentId>>;
+  /** By the round that carried it. */
+  readonly carry: Map<number, Set<AgentId>>;
 }
+
+/** What a statement says that certificates have to prove. */
+type Claims = Pick<StatementPacket["statement"], "head" | "prepared">;
 
 interface Signed {
   readonly signatures: Set<string>;
@@ -45,13 +50,15 @@ export interface Signatures {
   /** I7: whatever leaves with a member's own signature was on its disk before. */
   readonly askSent: (from: AgentId, packet: Packet) => void;
   readonly made: (signer: AgentId, signature: string) => boolean;
+  /** Whether certificates for a statement's claims can exist, in the very rounds that it names. */
+  readonly provable: (claims: Claims) => boolean;
 }
 
 export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Signatures => {
   const { quorum, actionOf } = thresholdsOf(n);
   const support = new Map<RecordHash, Support>();
   const certifiable = new Map<number, RecordHash>();
-  const prepared = new Map<string, RecordHash>();
+  const actedIn = new Map<string, RecordHash>();
   const members = new Map<AgentId, Signed>();
 
   const signedBy = (id: AgentId): Signed => {
@@ -80,20 +87,23 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
       round: null,
       action: new Set(),
       durability: new Map(),
+      carry: new Map(),
     });
   };
 
+  const byAll = (signers: ReadonlySet<AgentId>): number => signers.size + byzantine.size;
+  const isActed = ({ height, author, action }: Support): boolean =>
+    byAll(action) >= actionOf(height) && (action.has(author) || byzantine.has(author));
+
   /** I1, strong: from all signatures ever made, no two records of one height can be certified, nor two prepared in a slot. */
   const askI1 = (recordHash: RecordHash, voted: Support): void => {
-    const { height, author, action, durability, round } = voted;
-    const byAll = (signers: ReadonlySet<AgentId>): number => signers.size + byzantine.size;
-    const acted = byAll(action) >= actionOf(height) && (action.has(author) || byzantine.has(author));
-    if (!acted) return;
+    const { height, durability, round } = voted;
+    if (!isActed(voted)) return;
     // Of two members each signs twice in a slot, so only their one durability vote decides.
     if (n > 2 && round !== null) {
       const slot = `${height} ${round}`;
-      const rival = prepared.get(slot);
-      if (rival === undefined) prepared.set(slot, recordHash);
+      const rival = actedIn.get(slot);
+      if (rival === undefined) actedIn.set(slot, recordHash);
       else if (rival !== recordHash)
         violate("I1", `two action certificates are possible at height ${height}, round ${round}`);
     }
@@ -112,6 +122,10 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
       voted.action.add(id);
       voted.round = vote.round;
       if (signed.refused.has(voted.actionHash)) violate("refusal", `${index} voted for what it had refused`);
+    }
+    if (vote.vote === "carry") {
+      const signers = voted.carry.get(vote.round) ?? new Set();
+      voted.carry.set(vote.round, signers.add(id));
     }
     if (vote.vote === "durability") {
       const signers = voted.durability.get(vote.anchorHash) ?? new Set();
@@ -206,6 +220,13 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
       const { signatures } = signedBy(from);
       if (ownSignaturesIn(from, packet).some((signature) => !signatures.has(signature)))
         violate("I7", "a signature left that its signer's disk does not hold");
+    },
+    provable: ({ head, prepared }) => {
+      if (head !== null && certifiable.get(head.height) !== head.recordHash) return false;
+      if (prepared === null) return true;
+      const voted = support.get(prepared.recordHash);
+      if (voted === undefined || voted.height !== prepared.height || !isActed(voted)) return false;
+      return prepared.round === voted.round || byAll(voted.carry.get(prepared.round) ?? new Set()) >= quorum;
     },
     made: (signer, signature) => members.get(signer)?.signatures.has(signature) === true,
   };

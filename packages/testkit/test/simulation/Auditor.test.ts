@@ -265,6 +265,18 @@ describe("the signature oracle", () => {
     third.take(turn(a, [keep, { ...vote("durability", a), height: 0 }]));
     expect(() => third.take(turn(a, [statementOf(1, null)]))).toThrow(/stated less than it had staged/);
   });
+  test("knows which claims certificates can prove", () => {
+    const signatures = fresh([d.id]);
+    signatures.take(turn(a, [keep, vote("action", a)]));
+    signatures.take(turn(b, [vote("action", b)]));
+    const prepared = { recordHash, height: 1, round: 0 };
+    expect(signatures.provable({ head: null, prepared })).toBe(true);
+    expect(signatures.provable({ head: null, prepared: { ...prepared, round: 1 } })).toBe(false);
+    expect(signatures.provable({ head: { recordHash, height: 1 }, prepared: null })).toBe(false);
+    signatures.take(turn(a, [vote("durability", a)]));
+    signatures.take(turn(b, [vote("durability", b)]));
+    expect(signatures.provable({ head: { recordHash, height: 1 }, prepared: null })).toBe(true);
+  });
   test("sees a vote beside a refusal, in either order", () => {
     const refusal = {
       kind: "refusal" as const,
