@@ -3,7 +3,7 @@
 import { describe, expect } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
 import * as Limits from "@social-harness/protocol/Limits";
-import { hand, scenario, type Scenario } from "./Scenario.ts";
+import { byHand, hand, scenario, type Scenario } from "./Scenario.ts";
 import {
   kindsSaidBy,
   nextRound,
@@ -185,7 +185,7 @@ describe("a wish is over", () => {
   });
 
   verifies("HIS-86", "when a record is certified, the others' too, and what was stated stays", () => {
-    const story = scenario(7);
+    const story = byHand(7);
     hand(story, "A", "B", wishOf(story, "B", 7));
     hand(story, "A", "C", statementOf(story, "C", 5));
     story.say("A", "hello");
@@ -232,7 +232,7 @@ describe("a member that is bound alone", () => {
     "HIS-90",
     "is given up when it has not been joined for long, and helped when it says so again",
     () => {
-      const story = scenario(4);
+      const story = byHand(4);
       hand(story, "A", "D", statementOf(story, "D", 5));
       story.run(3_600_000);
       expect(story.world.nextWake()).toBeNull();
