@@ -40,6 +40,8 @@ interface Signed {
   readonly refused: Set<ActionHash>;
   /** By height, the latest durability vote: from then on its record is prepared there, in that round at least. */
   readonly staged: Map<number, { readonly recordHash: RecordHash; readonly round: number }>;
+  /** The highest round that this member said it wishes for. */
+  wish: number;
   /** The highest round that a statement or an accepted anchor bound this member to. */
   bound: number;
 }
@@ -55,7 +57,7 @@ export interface Signatures {
 }
 
 export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Signatures => {
-  const { quorum, actionOf } = thresholdsOf(n);
+  const { faulty, quorum, actionOf } = thresholdsOf(n);
   const support = new Map<RecordHash, Support>();
   const certifiable = new Map<number, RecordHash>();
   const actedIn = new Map<string, RecordHash>();
@@ -70,6 +72,7 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
         statements: new Map(),
         refused: new Set(),
         staged: new Map(),
+        wish: 0,
         bound: 0,
       };
       members.set(id, signed);
@@ -171,6 +174,16 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
       violate("staging", `${member.index} staged a carried record without its carry certificate`);
   };
 
+  /** A member binds itself only where a quorum wishes, or where more others are bound than can lie. */
+  const askCause = ({ member }: Committed, round: number): void => {
+    const others = [...members].filter(([id]) => id !== member.id).map(([, signed]) => signed);
+    const wishing =
+      others.filter(({ wish, bound }) => Math.max(wish, bound) >= round).length + byzantine.size;
+    const bound = others.filter((signed) => signed.bound >= round).length + byzantine.size;
+    if (wishing + 1 < quorum && bound <= faulty)
+      violate("cause", `${member.index} bound itself to round ${round} on the word of too few`);
+  };
+
   const takeStatement = (committed: Committed, { statement, signature }: StatementPacket): void => {
     const { member, after } = committed;
     const signed = signedBy(member.id);
@@ -181,6 +194,7 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
       violate("one statement a round", `${member.index} stated twice in round ${round}`);
     if (round < signed.bound) violate("rounds", `${member.index} stated a round below the one that binds it`);
     askStated(committed, statement, signed);
+    askCause(committed, round);
     if (after.state.rounds.bound < round)
       violate("I7", `${member.index}'s disk does not know of its statement`);
     signed.statements.set(round, signature);
@@ -212,6 +226,7 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
         if (command.kind === "own-vote" && command.vote === "durability") askStaging(committed, command);
         if (command.kind !== "multicast" && command.kind !== "unicast") continue;
         const { packet } = command;
+        if (packet.kind === "wish") signed.wish = Math.max(signed.wish, packet.round);
         if (packet.kind === "statement_packet") takeStatement(committed, packet);
         if (packet.kind === "refusal" && packet.signerAgentId === member.id) takeRefusal(committed, packet);
       }

@@ -236,6 +236,23 @@ describe("the signature oracle", () => {
     };
   };
 
+  /** Others who wish for a round, so that binding to it has cause. */
+  const caused = (round: number): ReturnType<typeof fresh> => {
+    const signatures = fresh();
+    for (const member of [b, c]) {
+      const wish = {
+        kind: "wish" as const,
+        signerAgentId: member.id,
+        conversationId,
+        round,
+        routerInstanceId,
+      };
+      const packet = { ...wish, signature: Statement.sign(member.signer, wish) };
+      signatures.take(turn(member, [{ kind: "multicast", packet }]));
+    }
+    return signatures;
+  };
+
   verifies(
     "HIS-80",
     "sees two action certificates become possible in one slot, though no member holds either",
@@ -251,17 +268,21 @@ describe("the signature oracle", () => {
     const signatures = fresh();
     signatures.take(turn(a, [keep, keepRival, vote("action", a)]));
     expect(() => signatures.take(turn(a, [vote("action", a, rival)]))).toThrow(/signed twice/);
-    const bound = fresh();
+    const bound = caused(1);
     bound.take(turn(a, [keep, statementOf(1, null)]));
     expect(() => bound.take(turn(a, [vote("action", a)]))).toThrow(/statement had ended/);
   });
+  test("sees a member bind itself on the word of one", () => {
+    expect(() => fresh([d.id]).take(turn(a, [statementOf(1, null)]))).toThrow(/on the word of too few/);
+    expect(() => caused(1).take(turn(a, [statementOf(2, null)]))).toThrow(/on the word of too few/);
+  });
   test("sees two statements of one round, and one that keeps back what was staged", () => {
-    const signatures = fresh();
+    const signatures = caused(1);
     signatures.take(turn(a, [statementOf(1, null)]));
     expect(() => signatures.take(turn(a, [statementOf(1, null)]))).not.toThrow();
     const other = statementOf(1, { recordHash, height: 1, round: 0 });
     expect(() => signatures.take(turn(a, [other]))).toThrow(/stated twice/);
-    const third = fresh();
+    const third = caused(1);
     third.take(turn(a, [keep, { ...vote("durability", a), height: 0 }]));
     expect(() => third.take(turn(a, [statementOf(1, null)]))).toThrow(/stated less than it had staged/);
   });
