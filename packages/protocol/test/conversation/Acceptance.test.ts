@@ -9,14 +9,14 @@ import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import * as Record from "@social-harness/protocol/history/Record";
 import { actionVoteOf, subjectOf } from "@social-harness/protocol/history/VerifyRecord";
 import {
-  byHand,
   back,
+  byHand,
   down,
   hand,
   missed,
   proposalOf,
-  scenario,
   type Scenario,
+  scenario,
   strangeRecordHash,
 } from "./Scenario.ts";
 import {

@@ -6,13 +6,13 @@ import type { CompletedReanchor } from "@social-harness/protocol/history/Evidenc
 import * as Record from "@social-harness/protocol/history/Record";
 import { RouterInstanceId } from "@social-harness/protocol/identity/Identifier";
 import {
-  byHand,
   back,
+  byHand,
   down,
   hand,
   proposalOf,
-  scenario,
   type Scenario,
+  scenario,
   strangeRecordHash,
 } from "./Scenario.ts";
 import {
@@ -61,7 +61,7 @@ describe("a round is completed", () => {
   });
 
   verifies("HIS-74", "by nobody else, whatever it has heard", () => {
-    const story = scenario(4);
+    const story = byHand(4);
     bind(story, "A", 1);
     for (const name of ["B", "C", "D"]) hand(story, "A", name, statementOf(story, name, 1));
     expect(reanchorsSaidBy(story, "A")).toEqual([]);

@@ -7,7 +7,7 @@ import type { PacketOf, StatementPacket } from "@social-harness/protocol/convers
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import type * as Record from "@social-harness/protocol/history/Record";
 import { MembershipHash } from "@social-harness/protocol/identity/Identifier";
-import { byHand, hand, proposalOf, scenario, type Scenario, strangeRecordHash } from "./Scenario.ts";
+import { byHand, hand, proposalOf, type Scenario, strangeRecordHash } from "./Scenario.ts";
 import {
   carryVotesOf,
   certificateOf,
@@ -62,7 +62,7 @@ describe("a statement binds its signer", () => {
   );
 
   verifies("HIS-72", "and drops the proposal that was out, whose post it proposes again in the round", () => {
-    const story = scenario(2);
+    const story = byHand(2);
     const postId = story.say("A", "hello");
     bound(story, 1);
     expect(story.at("A").disk.state.proposal).toBeNull();
