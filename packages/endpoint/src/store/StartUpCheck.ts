@@ -174,7 +174,7 @@ const verify = async (db: Database, trust: Trust, walk: Walk): Promise<number> =
     walk.head = await verifyRecords(trust, walk.head, walk.unverified, ancestry);
   } catch (error) {
     if (!(error instanceof RecordError)) throw error;
-    throw corrupt(walk.conversationId, `does not verify: ${error.message}`);
+    throw corrupt(walk.conversationId, `does not verify at height ${error.height}: ${error.message}`);
   }
   const count = walk.unverified.length;
   walk.unverified = [];

@@ -271,21 +271,35 @@ export const createInbound = (options: InboundOptions): Inbound => {
     }
     let questions = 0;
     let surplus = 0;
-    const nowhere = { foreign: 0, crowded: 0 };
+    const unfed: Array<Packet.Packet> = [];
+    let crowded = 0;
+    const give = (packet: Packet.Packet): void => {
+      const fed = feed(turn, packet, opened);
+      if (fed === "foreign") unfed.push(packet);
+      if (fed === "crowded") crowded++;
+    };
     for (const packet of opened.packets) {
       if (packet.kind === "equivocation_proof" && takeProof(turn, packet)) continue;
       const isTooMuch =
         isQuestion(packet) &&
         (++questions > questionsPerEnvelopeMax || waitingIn(turn) >= waitingEnvelopesMax);
-      const fed = isTooMuch ? "surplus" : feed(turn, packet, opened);
-      if (fed === "surplus") surplus++;
-      else if (fed !== "fed") nowhere[fed]++;
+      if (isTooMuch) surplus++;
+      else give(packet);
+    }
+    // What stood before the proposal that made its conversation known counts as well: nobody says it again for seconds.
+    const isProposal = ({ kind }: Packet.Packet): boolean => kind === "proposal_packet";
+    if (opened.packets.some(isProposal)) {
+      const again = unfed.splice(0);
+      for (const packet of again) {
+        if (isProposal(packet)) unfed.push(packet);
+        else give(packet);
+      }
     }
     const refused = plaintext.packets.length - opened.packets.length;
     noteSome("no known closed shape", refused, sender.agentId);
     noteSome("more questions than are answered at once", surplus, sender.agentId);
-    noteSome("of a conversation that this agent is not in", nowhere.foreign, sender.agentId);
-    noteSome("its sender has opened too many that are not certified", nowhere.crowded, sender.agentId);
+    noteSome("of a conversation that this agent is not in", unfed.length, sender.agentId);
+    noteSome("its sender has opened too many that are not certified", crowded, sender.agentId);
   };
 
   /** Takes in the envelopes of a sender that were held until its card was known. */

@@ -58,6 +58,10 @@ const wishesPerTurn = 32;
 interface Session {
   readonly routerInstanceId: RouterInstanceId;
   readonly tail: number;
+  /** What the Router knows or will know to be acknowledged: it need not deliver anything up to here. */
+  readonly floor: number;
+  /** The log went back in this session: what comes again may be something else. */
+  retaking: boolean;
   /** The store is bound to this connection's instance: before that nothing may leave. */
   bound: boolean;
   folded: boolean;
@@ -70,6 +74,21 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
   let session: Session | null = null;
   let held: HeldReason | null = null;
   let lastDisconnect: DisconnectReason | null = null;
+  /** The highest cursor that this process acknowledged to an instance; the client says it again on each connection. */
+  let acknowledged: { readonly routerInstanceId: RouterInstanceId; readonly cursor: number } | null = null;
+
+  const acknowledge = ({ routerInstanceId }: Session, cursor: number): void => {
+    const before = acknowledged?.routerInstanceId === routerInstanceId ? acknowledged.cursor : 0;
+    acknowledged = { routerInstanceId, cursor: Math.max(before, cursor) };
+    options.acknowledge(cursor);
+  };
+
+  /** As the client does it: an acknowledgment beyond the mailbox's end means nothing any more. */
+  const floorOf = ({ routerInstanceId, acknowledgedCursor, tailCursor }: ReadyState): number => {
+    const isGood = acknowledged?.routerInstanceId === routerInstanceId && acknowledged.cursor <= tailCursor;
+    if (!isGood) acknowledged = null;
+    return Math.max(acknowledgedCursor, acknowledged?.cursor ?? 0);
+  };
 
   const hold = (reason: HeldReason): void => {
     if (held !== reason)
@@ -139,19 +158,21 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
       if (delivery.cursor > cursor + 1) throw new Error("the Router skipped a cursor without naming a gap");
       const isNew = delivery.cursor > cursor;
       const takeIn = () => inbound.take(turn, delivery, current.routerInstanceId, own);
-      let arrival = isNew ? takeIn() : inbound.takeAgain(turn, delivery, current.routerInstanceId);
+      let arrival =
+        isNew || current.retaking ? takeIn() : inbound.takeAgain(turn, delivery, current.routerInstanceId);
       if (arrival.kind === "contradiction") {
-        rollBack(turn, current, delivery.cursor - 1, null);
+        rollBack(turn, current, Math.max(delivery.cursor - 1, current.floor), null);
         arrival = takeIn();
         if (arrival.kind === "contradiction") throw new Error("the Router signed a lane head of nothing");
-      } else if (!isNew) return;
+      }
       if (arrival.kind === "held") unknown = arrival.sender;
-      Settings.put(turn.db, "router_cursor", delivery.cursor);
-      foldIfAtTail(turn, current, delivery.cursor);
+      const reached = Math.max(Settings.integer(turn.db, "router_cursor"), delivery.cursor);
+      if (isNew || current.retaking) Settings.put(turn.db, "router_cursor", reached);
+      foldIfAtTail(turn, current, reached);
     };
     const isTaken = await inOrder(current, work, options.isUnawaited(delivery, own) ? "soon" : "now");
     if (!isTaken || held !== null) return;
-    options.acknowledge(delivery.cursor);
+    acknowledge(current, delivery.cursor);
     if (unknown !== null) options.onUnknownSender(unknown);
   };
 
@@ -163,7 +184,7 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
       Settings.put(turn.db, "router_cursor", toCursor);
       foldIfAtTail(turn, current, toCursor);
     });
-    if (isTaken && held === null) options.acknowledge(toCursor);
+    if (isTaken && held === null) acknowledge(current, toCursor);
   };
 
   /** The log went back: what it says from a cursor on is a new beginning, in which nothing is signed before its end. */
@@ -174,6 +195,7 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
     });
     RouterTerms.rollBack(turn.db, cursor, tail, turn.now);
     current.folded = false;
+    current.retaking = true;
   };
 
   /** Binds the store to the connection's Router before anything leaves for it. */
@@ -190,7 +212,7 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
       RouterTerms.bind(turn.db, ready.routerInstanceId, turn.now);
     }
     if (RouterTerms.judge(turn.db, ready) === "rolled-back") {
-      rollBack(turn, current, ready.acknowledgedCursor, ready.tailCursor);
+      rollBack(turn, current, current.floor, ready.tailCursor);
     }
     current.bound = true;
   };
@@ -200,6 +222,8 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
       const current: Session = {
         routerInstanceId: ready.routerInstanceId,
         tail: ready.tailCursor,
+        floor: floorOf(ready),
+        retaking: false,
         bound: false,
         folded: false,
         broken: false,

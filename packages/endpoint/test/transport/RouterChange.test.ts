@@ -87,6 +87,28 @@ verifies(
 );
 
 verifies(
+  ["HIS-52", "HIS-131"],
+  "a quorum goes on without whoever is away, who has it all after its return",
+  async () => {
+    const network = await testNetwork();
+    const [ann, bob, cyd, dan] = await network.openAll(names);
+    const to = `group:${names.join()}`;
+    await ann.send(to, "one");
+    await dan.untilItems(1);
+    await dan.close();
+    await loseLog(network);
+    for (const agent of [ann, bob, cyd])
+      expect((await agent.send(to, `${agent.name} goes on`)).status).toBe("certified");
+    const back = await network.open("dan");
+    await back.untilItems(4);
+    expect((await back.send(to, "so do I")).status).toBe("certified");
+    const verdict = await network.judge(names);
+    expect(verdict.problems).toEqual([]);
+    expect(verdict.records).toBe(4 * 5);
+  },
+);
+
+verifies(
   "HIS-131",
   "a first post that the lost Router took with it is certified under the new one, also where nobody had heard of it",
   async () => {

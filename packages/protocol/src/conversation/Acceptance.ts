@@ -82,6 +82,7 @@ const acceptReanchor = (draft: Draft, anchor: RouterAnchor): void => {
     own: null,
     pending: null,
     statements,
+    shown: {},
     called: false,
     stall: null,
   });

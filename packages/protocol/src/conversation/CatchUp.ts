@@ -3,11 +3,12 @@
 
 import * as CanonicalJson from "../encoding/CanonicalJson.ts";
 import type { HistoryRecord } from "../history/Evidence.ts";
+import { faultsOf } from "../history/Quorum.ts";
 import * as Record from "../history/Record.ts";
 import { RecordError } from "../history/RecordError.ts";
 import * as Reanchor from "../history/Reanchor.ts";
 import { type Ancestry, type ChainHead, verifyCore, verifyNext } from "../history/VerifyRecord.ts";
-import type { RecordHash } from "../identity/Identifier.ts";
+import type { AgentId, RecordHash } from "../identity/Identifier.ts";
 import * as Limits from "../Limits.ts";
 import { askOn, easeBehind, withKeptEvidence } from "./Behind.ts";
 import { entriesOf, isActionCertified } from "./Certificates.ts";
@@ -77,7 +78,7 @@ export const takeCatchUpPage = (draft: Draft, { from, packet }: ReceivedOf<"catc
     commitRecord(draft, record);
   }
   draft.certificateSeen = verified.length > 0;
-  takeAnchorOf(draft, packet);
+  takeAnchorOf(draft, from, packet);
   if (!packet.hasMore) hearReport(draft, from, roundShownBy(draft, packet));
   if (verified.length > 0 && packet.hasMore) {
     // Who sent true records and has more of them is asked on, whether or not the target is reached.
@@ -102,15 +103,24 @@ const roundShownBy = (draft: Draft, { items }: ReceivedOf<"catch_up_page">["pack
   return last?.kind === "completed_reanchor" ? Math.max(last.body.round, own) : own;
 };
 
-/** The anchor that the conversation stands under now, which no record may have named yet. */
-const takeAnchorOf = (draft: Draft, packet: ReceivedOf<"catch_up_page">["packet"]): void => {
+/**
+ * The anchor that the conversation stands under now, which no record may have named yet. It shows q(n) statements, but not
+ * that it is the one that its leader made of them: that is the leader's word, or that of f + 1 members who accepted it.
+ */
+const takeAnchorOf = (draft: Draft, from: AgentId, packet: ReceivedOf<"catch_up_page">["packet"]): void => {
   const last = packet.items.at(-1);
   if (last?.kind !== "completed_reanchor") return;
   const { rounds, anchor } = draft.state;
+  const { members } = draft.inputs;
   const { round } = last.body;
   if (round < rounds.bound || round <= (anchor?.round ?? 0) || round <= (rounds.pending?.body.round ?? 0))
     return;
-  draft.state.rounds = { ...rounds, pending: last };
+  const anchorHash = Reanchor.hashOf(last);
+  const shown = { ...rounds.shown, [from]: anchorHash };
+  draft.changeRounds({ shown });
+  const witnesses = Object.values(shown).filter((other) => other === anchorHash).length;
+  if (from !== Reanchor.leaderOf(members, round) && witnesses <= faultsOf(members.n)) return;
+  draft.changeRounds({ pending: last });
   draft.progressed = true;
 };
 

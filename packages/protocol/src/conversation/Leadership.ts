@@ -3,7 +3,7 @@
 
 import type { CompletedReanchor } from "../history/Evidence.ts";
 import * as Reanchor from "../history/Reanchor.ts";
-import * as Record from "../history/Record.ts";
+import type * as Record from "../history/Record.ts";
 import { RecordError } from "../history/RecordError.ts";
 import type { Draft } from "./Draft.ts";
 import { floorOf } from "./Floor.ts";
@@ -51,11 +51,6 @@ export const completeAsLeader = (draft: Draft): boolean => {
   return true;
 };
 
-/** The leader's own word goes before that of a page for the same round. */
-const isOlder = ({ body }: CompletedReanchor, { body: pending }: CompletedReanchor): boolean =>
-  body.round < pending.round ||
-  (body.round === pending.round && Record.anchorHashOf(body) === Record.anchorHashOf(pending));
-
 export const takeReanchor = (
   draft: Draft,
   { from, laneSequence, packet }: ReceivedOf<"completed_reanchor">,
@@ -64,7 +59,7 @@ export const takeReanchor = (
   const { rounds, anchor } = state;
   const { body } = packet;
   if (body.round < rounds.bound || body.round <= (anchor?.round ?? 0)) return;
-  if (rounds.pending !== null && isOlder(packet, rounds.pending)) return;
+  if (body.round <= (rounds.pending?.body.round ?? 0)) return;
   if (laneSequence === null || from !== Reanchor.leaderOf(inputs.members, body.round)) {
     return draft.note("a re-anchor came from another than the leader of its round");
   }

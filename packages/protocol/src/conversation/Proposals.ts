@@ -1,6 +1,7 @@
 // Judging proposals as the lane brings them: believed or dropped, kept when their time may come, never more than a few of
 // one author. Implements HIS-21, HIS-24 and HIS-35.
 
+import * as Reanchor from "../history/Reanchor.ts";
 import * as Record from "../history/Record.ts";
 import * as Statement from "../history/Statement.ts";
 import { actionVoteOf } from "../history/VerifyRecord.ts";
@@ -95,6 +96,12 @@ const authorVoteOf = (
   return { [record.author]: vote.signature };
 };
 
+/** The round of a proposal's anchor: a GENESIS brings it along, of a POST it may not be known yet and could be any later one. */
+const roundOf = (draft: Draft, { action, anchorHash }: Record.RecordCore): number => {
+  if (action.kind === "genesis") return action.anchor.round;
+  return draft.knowsAnchor(anchorHash) ? Reanchor.bodyOf(draft.anchor(anchorHash)).round : Infinity;
+};
+
 /** Why a proposal at or above the open height is not kept, or null. */
 const problemOf = (
   draft: Draft,
@@ -110,9 +117,8 @@ const problemOf = (
   if (action.height === nextHeight(state) && action.previousRecordHash !== (state.head?.recordHash ?? null)) {
     return "a proposal stands on another predecessor than the certified head";
   }
-  if (action.kind === "genesis") {
-    const isOver = core.anchorHash !== state.anchor?.anchorHash && action.anchor.round < state.rounds.bound;
-    if (isOver) return "a GENESIS names a round that is over";
+  if (core.anchorHash !== state.anchor?.anchorHash && roundOf(draft, core) < (state.anchor?.round ?? 0)) {
+    return "a proposal names a round that is over";
   }
   const { postId } = action.postIntent;
   if (draft.postUsed(action.authorAgentId, postId)) return "a proposal repeats a certified post";

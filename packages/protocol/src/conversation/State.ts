@@ -178,6 +178,8 @@ export interface Rounds {
   readonly proven: { readonly [recordHash: RecordHash]: number };
   /** A true re-anchor that cannot be accepted yet: its base or its carried record is not here. */
   readonly pending: CompletedReanchor | null;
+  /** The anchor of a later round that each member showed in a catch-up page. */
+  readonly shown: { readonly [member: AgentId]: AnchorHash };
   /** This member completed the round that it leads. */
   readonly completed: number;
   /** A member showed its vote in the open slot for a record that is not here: work that this member cannot see. */
@@ -196,6 +198,7 @@ export const noRounds: Rounds = {
   statements: [],
   proven: {},
   pending: null,
+  shown: {},
   completed: 0,
   called: false,
   stall: null,

@@ -47,6 +47,7 @@ export const raise = (map: Rounds["wishes"], signer: AgentId, round: number): Ro
 
 export const takeWish = (draft: Draft, { from, laneSequence, packet }: ReceivedOf<"wish">): void => {
   const { signature, ...statement } = packet;
+  if (statement.round <= (draft.state.rounds.wishes[from] ?? 0)) return;
   const card = draft.inputs.members.cardOf(from);
   const believed =
     laneSequence !== null &&

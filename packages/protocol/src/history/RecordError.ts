@@ -19,8 +19,11 @@ export type RecordReason =
 export class RecordError extends Error {
   override readonly name = "RecordError";
   readonly reason: RecordReason;
-  constructor(reason: RecordReason, message: string) {
+  /** Of the record in its chain, where a chain was verified. */
+  readonly height: number | null;
+  constructor(reason: RecordReason, message: string, height: number | null = null) {
     super(message);
     this.reason = reason;
+    this.height = height;
   }
 }

@@ -2,12 +2,13 @@
 
 import type { AnchorHash, RecordHash } from "../identity/Identifier.ts";
 import type { HistoryRecord } from "./Evidence.ts";
+import { RecordError } from "./RecordError.ts";
 import { type Ancestry, type ChainHead, type Trust, verifyNext } from "./VerifyRecord.ts";
 
 export interface VerifiedChain {
   /** The place after the last record that was taken, or null before GENESIS. */
   readonly head: ChainHead | null;
-  /** Verifies the next record and moves the head. Throws `RecordError` and stays where it is. */
+  /** Verifies the next record and moves the head. Throws `RecordError` with the height, and stays where it is. */
   readonly take: (record: HistoryRecord) => ChainHead;
 }
 
@@ -55,7 +56,12 @@ export const begin = (
       return last;
     },
     take: (record) => {
-      last = verifyNext(trust, last, record, ancestry);
+      const { height } = record.recordCore.action;
+      try {
+        last = verifyNext(trust, last, record, ancestry);
+      } catch (error) {
+        throw error instanceof RecordError ? new RecordError(error.reason, error.message, height) : error;
+      }
       ancestry.add(record);
       return last;
     },

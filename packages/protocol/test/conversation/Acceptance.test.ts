@@ -3,11 +3,22 @@
 
 import { describe, expect } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
-import { certifiedBy, genesisAnchorOf, intentOf, postIdOf } from "@social-harness/testkit/simulation/Certify";
+import { certifiedBy, genesisAnchorOf } from "@social-harness/testkit/simulation/Certify";
 import type { PacketOf } from "@social-harness/protocol/conversation/Packet";
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import * as Record from "@social-harness/protocol/history/Record";
-import { back, down, hand, missed, proposalOf, scenario, type Scenario } from "./Scenario.ts";
+import { actionVoteOf, subjectOf } from "@social-harness/protocol/history/VerifyRecord";
+import {
+  back,
+  byHand,
+  down,
+  hand,
+  missed,
+  proposalOf,
+  type Scenario,
+  scenario,
+  strangeRecordHash,
+} from "./Scenario.ts";
 import {
   certificateOf,
   kindsSaidBy,
@@ -40,7 +51,7 @@ const itemOf = ({ recordHash: _, ...rest }: HistoryRecord): PacketOf<"catch_up_p
 
 describe("a re-anchor is accepted", () => {
   verifies("HIS-75", "only with the carried record on disk, which is asked for from who stated it", () => {
-    const story = scenario(4);
+    const story = byHand(4);
     const record = preparedBy(story, "C", "carried", four);
     const completed = reanchorOf(story, [
       statementOf(story, "B", 1),
@@ -62,7 +73,7 @@ describe("a re-anchor is accepted", () => {
   });
 
   verifies("HIS-75", "only with the carried record's action certificate: a proposal is not enough", () => {
-    const story = scenario(4);
+    const story = byHand(4);
     const packet = proposalOf(story, "C", "carried");
     const record = preparedBy(story, "C", "carried", four);
     hand(story, "A", "C", packet);
@@ -85,7 +96,7 @@ describe("a re-anchor is accepted", () => {
   });
 
   verifies("HIS-75", "only with the chain up to its base, which is asked for from its leader", () => {
-    const story = missed(2);
+    const story = missed(2, false);
     const completed = reanchorOf(
       story,
       ["A", "B", "C"].map((name) => statementOf(story, name, 1)),
@@ -101,7 +112,7 @@ describe("a re-anchor is accepted", () => {
   });
 
   verifies(["HIS-75", "HIS-73"], "in no higher round of preparation than certificates prove", () => {
-    const story = scenario(4);
+    const story = byHand(4);
     const record = preparedBy(story, "C", "carried", four);
     const liar = statementOf(
       story,
@@ -120,33 +131,28 @@ describe("a re-anchor is accepted", () => {
     "HIS-75",
     "only where the carried record directly follows the base, whatever height was claimed",
     () => {
-      const story = missed(1);
-      const above = certifiedBy(
-        story.world.all,
-        Record.postCore(intentOf(story.world, story.at("C").id, postIdOf("above"), "above"), {
-          height: 1,
-          previousRecordHash: story.at("D").disk.records[0]?.recordHash as never,
-          anchorHash: story.at("D").disk.state.anchor?.anchorHash as never,
-        }),
-        genesisAnchorOf(story.world),
-      );
-      const [, first] = story.at("A").disk.records as [HistoryRecord, HistoryRecord];
-      const liar = statementOf(story, "D", 1, {
-        prepared: { recordHash: above.recordHash, height: 2, round: 0 },
-      });
-      hand(
-        story,
-        "A",
-        "B",
-        reanchorOf(story, [statementOf(story, "A", 1), statementOf(story, "B", 1), liar]),
-      );
-      expect(story.at("A").disk.records.at(-1)?.recordHash).toBe(first.recordHash);
+      const story = byHand(4);
+      const position = { height: 2, previousRecordHash: strangeRecordHash };
+      const packet = proposalOf(story, "C", "far above", { position });
+      const above = certifiedBy(story.world.all, packet.recordCore, genesisAnchorOf(story.world));
+      hand(story, "A", "C", packet);
+      const subject = subjectOf(above.recordHash, packet.recordCore);
+      const actionVotes = above.actionSignatures.map(({ signerAgentId, signature }) => ({
+        ...actionVoteOf(subject, signerAgentId),
+        signature,
+      }));
+      hand(story, "A", "C", { kind: "vote_packet", actionVotes, durabilityVotes: [], carryVotes: [] });
+      const claim = { prepared: { recordHash: above.recordHash, height: 1, round: 0 } };
+      const liar = statementOf(story, "D", 1, claim);
+      const completed = reanchorOf(story, [statementOf(story, "B", 1), statementOf(story, "C", 1), liar]);
+      expect(completed.body.carriedRecordHash).toBe(above.recordHash);
+      hand(story, "A", "B", completed);
       expect(roundOf(story.at("A"))).toBe(0);
     },
   );
 
   verifies("HIS-76", "once in a round: the first whose ground is here stands", () => {
-    const story = scenario(4);
+    const story = byHand(4);
     const record = preparedBy(story, "C", "carried", four);
     const without = reanchorOf(
       story,
@@ -166,7 +172,7 @@ describe("a re-anchor is accepted", () => {
   });
 
   verifies("HIS-76", "in no round below the one that binds, and it binds like stating", () => {
-    const story = scenario(4);
+    const story = byHand(4);
     const completed = (round: number) =>
       reanchorOf(
         story,
@@ -182,6 +188,20 @@ describe("a re-anchor is accepted", () => {
     saidBy(story, "B");
     for (const name of ["A", "C", "D"]) hand(story, "B", name, wishOf(story, name, 3));
     expect(saidBy(story, "B")).toEqual([]);
+  });
+
+  verifies("HIS-76", "not once a later round binds, though what it stands on comes then", () => {
+    const story = byHand(4);
+    const record = preparedBy(story, "C", "carried", four);
+    const completed = reanchorOf(
+      story,
+      ["B", "C", "D"].map((name) => statementWith(story, name, 1, record)),
+    );
+    hand(story, "A", "B", completed);
+    for (const name of ["B", "C", "D"]) hand(story, "A", name, wishOf(story, name, 5));
+    hand(story, "A", "C", responseOf(record), null);
+    expect(roundOf(story.at("A"))).toBe(0);
+    expect(story.at("A").disk.state.rounds).toMatchObject({ bound: 5, pending: null });
   });
 });
 
@@ -276,7 +296,7 @@ describe("a GENESIS", () => {
 
 describe("what a round leaves behind", () => {
   verifies("HIS-95", "is a certificate whose record nobody has: its slot is free again", () => {
-    const story = scenario(4);
+    const story = byHand(4);
     const record = preparedBy(story, "C", "withheld", four);
     hand(story, "D", "C", {
       kind: "action_certificate",
@@ -324,76 +344,5 @@ describe("what a round leaves behind", () => {
     story.run(10_000);
     expect(story.notes()).toEqual([]);
     expect(story.chain("A")).toEqual(["C: at last"]);
-  });
-});
-
-describe("a catch-up page", () => {
-  verifies("HIS-87", "ends with the anchor under which the answering member stands, which is taken", () => {
-    const story = scenario(4);
-    story.world.loses = (_, __, to) => to.id === story.at("D").id;
-    story.say("A", "one");
-    story.run(1_000);
-    for (const name of ["A", "B", "C"]) story.world.feed(story.at(name).index, { kind: "wish-round" });
-    story.run(0);
-    story.world.loses = () => false;
-    expect(["A", "B", "C", "D"].map((name) => roundOf(story.at(name)))).toEqual([1, 1, 1, 0]);
-    const { conversationId } = story.world.members;
-    const { head, anchor } = story.at("D").disk.state;
-    hand(story, "A", "D", {
-      kind: "catch_up_request",
-      conversationId,
-      knownRecordHash: head?.recordHash ?? null,
-      knownAnchorHash: anchor?.anchorHash ?? null,
-    });
-    const [page] = saidBy(story, "A") as [PacketOf<"catch_up_page">];
-    expect(page.items.map(({ kind }) => kind)).toEqual(["certified_record", "completed_reanchor"]);
-    story.world.feed(3, { kind: "gap" });
-    hand(story, "D", "A", page, null);
-    expect(story.chain("D")).toEqual(["A: one"]);
-    expect(roundOf(story.at("D"))).toBe(1);
-  });
-
-  verifies("HIS-87", "brings each record with the anchors that it names", () => {
-    const story = scenario(4);
-    story.world.loses = (_, __, to) => to.id === story.at("D").id;
-    for (let round = 1; round <= 3; round++) {
-      for (const name of ["A", "B", "C"]) story.world.feed(story.at(name).index, { kind: "wish-round" });
-      story.say("A", `in ${round}`);
-      story.run(30_000);
-    }
-    story.world.loses = () => false;
-    story.world.feed(3, { kind: "gap" });
-    story.run(60_000);
-    expect(story.chain("D")).toEqual(["A: in 1", "A: in 2", "A: in 3"]);
-    expect(story.at("D").disk.records).toEqual(story.at("A").disk.records);
-    expect(roundOf(story.at("D"))).toBe(roundOf(story.at("A")));
-  });
-
-  verifies(["HIS-87", "HIS-45"], "with an anchor that does not verify changes nothing", () => {
-    const story = scenario(4);
-    story.world.feed(0, { kind: "gap" });
-    const before = story.at("A").disk.state;
-    const few = reanchorOf(story, [statementOf(story, "B", 1), statementOf(story, "C", 1)]);
-    hand(story, "A", "D", pageOf(story, [few]), null);
-    expect(story.at("A").disk.state).toEqual(before);
-  });
-
-  verifies(["HIS-87", "HIS-74"], "does not go before the leader's own word for the same round", () => {
-    const story = scenario(4);
-    const record = preparedBy(story, "C", "carried", four);
-    story.world.feed(0, { kind: "gap" });
-    const unheld = reanchorOf(story, [
-      statementOf(story, "B", 1),
-      statementWith(story, "C", 1, record),
-      statementOf(story, "D", 1),
-    ]);
-    hand(story, "A", "D", pageOf(story, [unheld]), null);
-    expect(story.at("A").disk.state.rounds.pending).toEqual(unheld);
-    const leaders = reanchorOf(
-      story,
-      ["A", "B", "D"].map((name) => statementOf(story, name, 1)),
-    );
-    hand(story, "A", "B", leaders);
-    expect(story.at("A").disk.state.anchor).toMatchObject({ round: 1, carried: null });
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import { RecordHash } from "@social-harness/protocol/identity/Identifier";
-import { hand, scenario, type Scenario } from "./Scenario.ts";
+import { byHand, hand, scenario, type Scenario } from "./Scenario.ts";
 import {
   nextRound,
   preparedBy,
@@ -90,7 +90,7 @@ describe("carry votes", () => {
     [7, 5],
   ] as const) {
     verifies("HIS-77", `of ${quorum} in ${n} members make a durability vote, and fewer make none`, () => {
-      const story = scenario(n);
+      const story = byHand(n);
       const names = story.world.all.map(({ id }) => story.name(id));
       const record = preparedBy(story, "B", "carried", names);
       const completed = reanchorOf(
@@ -121,7 +121,7 @@ describe("carry votes", () => {
     "HIS-77",
     "under another anchor, for another record or by another than their signer count for nothing",
     () => {
-      const story = scenario(4);
+      const story = byHand(4);
       const names = ["A", "B", "C", "D"];
       const record = preparedBy(story, "B", "carried", names);
       const other = preparedBy(story, "C", "other", names);
@@ -158,7 +158,7 @@ describe("carry votes", () => {
     "HIS-77",
     "let nothing else be locked, voted for or proposed before the record is certified",
     () => {
-      const story = scenario(4);
+      const story = byHand(4);
       const names = ["A", "B", "C", "D"];
       const record = preparedBy(story, "B", "carried", names);
       hand(

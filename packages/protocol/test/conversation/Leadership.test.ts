@@ -5,7 +5,16 @@ import { verifies } from "@social-harness/testkit/Verifies";
 import type { CompletedReanchor } from "@social-harness/protocol/history/Evidence";
 import * as Record from "@social-harness/protocol/history/Record";
 import { RouterInstanceId } from "@social-harness/protocol/identity/Identifier";
-import { back, down, hand, proposalOf, scenario, type Scenario, strangeRecordHash } from "./Scenario.ts";
+import {
+  back,
+  byHand,
+  down,
+  hand,
+  proposalOf,
+  type Scenario,
+  scenario,
+  strangeRecordHash,
+} from "./Scenario.ts";
 import {
   kindsSaidBy,
   nextRound,
@@ -36,7 +45,7 @@ describe("a round is completed", () => {
       [4, 3],
       [7, 5],
     ] as const) {
-      const story = scenario(n);
+      const story = byHand(n);
       bind(story, "B", 1);
       const names = story.world.all.map(({ id }) => story.name(id)).filter((name) => name !== "B");
       for (const name of names.slice(0, quorum - 2)) hand(story, "B", name, statementOf(story, name, 1));
@@ -52,7 +61,7 @@ describe("a round is completed", () => {
   });
 
   verifies("HIS-74", "by nobody else, whatever it has heard", () => {
-    const story = scenario(4);
+    const story = byHand(4);
     bind(story, "A", 1);
     for (const name of ["B", "C", "D"]) hand(story, "A", name, statementOf(story, name, 1));
     expect(reanchorsSaidBy(story, "A")).toEqual([]);
@@ -60,7 +69,7 @@ describe("a round is completed", () => {
   });
 
   verifies("HIS-74", "from no statement of another round, another Router or without its proof", () => {
-    const story = scenario(4);
+    const story = byHand(4);
     bind(story, "B", 1);
     hand(story, "B", "A", statementOf(story, "A", 5));
     const routerInstanceId = RouterInstanceId.fromBytes(Buffer.alloc(16, 1));
@@ -70,7 +79,7 @@ describe("a round is completed", () => {
   });
 
   verifies(["HIS-74", "HIS-75"], "only once the leader holds the records that the statements name", () => {
-    const story = scenario(4);
+    const story = byHand(4);
     const record = preparedBy(story, "C", "prepared", ["A", "B", "C", "D"]);
     bind(story, "B", 1);
     hand(story, "B", "A", statementOf(story, "A", 1));
@@ -100,7 +109,7 @@ describe("a re-anchor counts for nothing", () => {
     laneSequence?: number | null,
   ): void =>
     verifies(["HIS-74", "HIS-110"], what, () => {
-      const story = scenario(4);
+      const story = byHand(4);
       const before = story.at("A").disk.state;
       hand(story, "A", from, make(story), laneSequence);
       expect(story.at("A").disk.state).toEqual(before);

@@ -16,6 +16,7 @@ import {
   RouterInstanceId,
 } from "@social-harness/protocol/identity/Identifier";
 import * as Limits from "@social-harness/protocol/Limits";
+import { nextRound } from "./RoundStories.ts";
 import { hand, proposalOf, scenario, type Scenario } from "./Scenario.ts";
 
 type Proposal = PacketOf<"proposal_packet">;
@@ -179,6 +180,14 @@ describe("a proposal is as if it had never come", () => {
     const { story, packet } = fresh();
     hand(story, "A", "B", recast(story, "B", packet, { anchorHash: AnchorHash.fromBytes(strange) }));
     expect(story.at("A").disk.state.slot.lock).toBeNull();
+  });
+
+  verifies(["HIS-21", "HIS-91"], "under the anchor of a round that is over", () => {
+    const { story, packet } = fresh();
+    nextRound(story);
+    hand(story, "A", "B", packet);
+    expect(held(story, "A")).toBe(0);
+    expect(story.notes()).toEqual(["A: a proposal names a round that is over"]);
   });
 
   verifies(["HIS-13", "HIS-21"], "that repeats a certified post, with the same intent or another", () => {

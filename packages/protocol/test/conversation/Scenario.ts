@@ -42,12 +42,12 @@ export interface Scenario {
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /** n members; `opened` puts a GENESIS by A on every disk first. Oracles and the closed packet decoder watch throughout. */
-export const scenario = (n: number, opened = true): Scenario => {
+export const scenario = (n: number, opened = true, watched = true): Scenario => {
   const { agents, registry, verifier } = createAgents(n, `scenario of ${n}`, false);
   const world = createWorld({ agents, trust: { verifier, registryKey: registry.publicKey } });
   if (opened) openConversation(world);
   world.isTold = true;
-  watch(world, new Set());
+  if (watched) watch(world, new Set());
   const at = (name: string): Member => {
     const member = world.all[letters.indexOf(name)];
     if (member === undefined) throw new RangeError(`no member ${name}`);
@@ -97,6 +97,9 @@ export const scenario = (n: number, opened = true): Scenario => {
       at(who).disk.intents.find(({ intent }) => intent.postId === postId)?.outcome ?? null,
   };
 };
+
+/** Told by hand: members sign what they never would, so the oracles look away. */
+export const byHand = (n: number, opened = true): Scenario => scenario(n, opened, false);
 
 export const down = ({ world, at }: Scenario, name: string): void => world.crash(at(name).index);
 export const back = ({ world, at }: Scenario, name: string): void => world.restart(at(name).index);
@@ -166,8 +169,8 @@ export const hand = (
 ): void => world.feed(at(to).index, { kind: "packet", from: at(from).id, laneSequence, packet });
 
 /** A conversation of four in which D missed the posts `1` to `count` altogether. */
-export const missed = (count: number, n = 4): Scenario => {
-  const story = scenario(n);
+export const missed = (count: number, watched = true): Scenario => {
+  const story = scenario(4, true, watched);
   story.world.loses = (_, __, to) => to.id === story.at("D").id;
   for (let i = 1; i <= count; i++) story.say("A", String(i));
   story.run(30_000);

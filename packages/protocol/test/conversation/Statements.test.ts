@@ -7,7 +7,7 @@ import type { PacketOf, StatementPacket } from "@social-harness/protocol/convers
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import type * as Record from "@social-harness/protocol/history/Record";
 import { MembershipHash } from "@social-harness/protocol/identity/Identifier";
-import { hand, proposalOf, scenario, type Scenario, strangeRecordHash } from "./Scenario.ts";
+import { byHand, hand, proposalOf, type Scenario, strangeRecordHash } from "./Scenario.ts";
 import {
   carryVotesOf,
   certificateOf,
@@ -45,7 +45,7 @@ describe("a statement binds its signer", () => {
     "HIS-72",
     "who signed it takes no lock, casts no vote and proposes nothing under a lower round",
     () => {
-      const story = scenario(4);
+      const story = byHand(4);
       bound(story, 1);
       saidBy(story, "A");
       const record = preparedBy(story, "B", "hello", ["A", "B", "C", "D"]);
@@ -62,7 +62,7 @@ describe("a statement binds its signer", () => {
   );
 
   verifies("HIS-72", "and drops the proposal that was out, whose post it proposes again in the round", () => {
-    const story = scenario(2);
+    const story = byHand(2);
     const postId = story.say("A", "hello");
     bound(story, 1);
     expect(story.at("A").disk.state.proposal).toBeNull();
@@ -76,7 +76,7 @@ describe("a statement binds its signer", () => {
     ["HIS-72", "HIS-73"],
     "it names head and prepared record of its signer, with exactly their certificates",
     () => {
-      const story = scenario(4);
+      const story = byHand(4);
       story.say("A", "one");
       story.run(1_000);
       hand(story, "A", "B", proposalOf(story, "B", "two"));
@@ -107,7 +107,7 @@ describe("a statement binds its signer", () => {
       [4, 1],
       [7, 2],
     ] as const) {
-      const story = scenario(n);
+      const story = byHand(n);
       const others = ["B", "C", "D"].slice(0, f + 1);
       for (const name of others) {
         expect(roundsOf(story, "A").bound).toBe(0);
@@ -133,7 +133,7 @@ describe("a statement is believed", () => {
   };
 
   verifies("HIS-73", "with the certificates of what it names", () => {
-    const story = scenario(4);
+    const story = byHand(4);
     const record = preparedBy(story, "C", "prepared", four);
     expect(told(story, statementOf(story, "B", 1))).toBe(true);
     expect(told(story, statementWith(story, "B", 2, record))).toBe(true);
@@ -141,13 +141,13 @@ describe("a statement is believed", () => {
   });
 
   verifies("HIS-73", "of a member that holds nothing yet, and of a head that is not here", () => {
-    const story = scenario(4, false);
+    const story = byHand(4, false);
     expect(told(story, statementOf(story, "B", 1))).toBe(true);
-    const other = scenario(4, false);
+    const other = byHand(4, false);
     openConversation(other.world);
     const packet = statementOf(other, "B", 1);
     expect(packet.statement.head).not.toBeNull();
-    expect(told(scenario(4, false), packet)).toBe(true);
+    expect(told(byHand(4, false), packet)).toBe(true);
   });
 
   const cases: ReadonlyArray<[string, (story: Scenario, record: HistoryRecord) => StatementPacket]> = [
@@ -223,14 +223,14 @@ describe("a statement is believed", () => {
   ];
   for (const [what, make] of cases) {
     verifies("HIS-73", `and not one ${what}`, () => {
-      const story = scenario(4);
+      const story = byHand(4);
       expect(told(story, make(story, preparedBy(story, "C", "prepared", four)))).toBe(false);
       expect(story.notes()).toHaveLength(1);
     });
   }
 
   verifies("HIS-73", "and not outside the lane", () => {
-    const story = scenario(4);
+    const story = byHand(4);
     expect(told(story, statementOf(story, "B", 1), null)).toBe(false);
   });
 
@@ -240,7 +240,7 @@ describe("a statement is believed", () => {
       [4, 3],
       [7, 5],
     ] as const) {
-      const story = scenario(n);
+      const story = byHand(n);
       const names = story.world.all.map(({ id }) => story.name(id));
       const record = preparedBy(story, "B", "prepared", names);
       const carrying = names.slice(0, quorum).map((name) => statementWith(story, name, 2, record));
@@ -280,7 +280,7 @@ describe("a statement is believed", () => {
   });
 
   verifies(["HIS-41", "HIS-73"], "once: again it changes nothing, and an older one neither", () => {
-    const story = scenario(7);
+    const story = byHand(7);
     const packet = statementOf(story, "B", 7);
     expect(told(story, packet)).toBe(true);
     const { rounds } = story.at("A").disk.state;
@@ -298,7 +298,7 @@ describe("what a statement names and is not here", () => {
     ["HIS-74", "HIS-47"],
     "is asked for from its signer by the leader of the round, and taken when it comes",
     () => {
-      const story = scenario(4);
+      const story = byHand(4);
       const record = preparedBy(story, "C", "prepared", ["A", "B", "C", "D"]);
       hand(story, "A", "C", statementWith(story, "C", 4, record));
       expect(saidBy(story, "A")).toMatchObject([{ kind: "record_request", recordHash: record.recordHash }]);

@@ -3,7 +3,7 @@
 import { describe, expect } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
 import * as Limits from "@social-harness/protocol/Limits";
-import { hand, scenario, type Scenario } from "./Scenario.ts";
+import { byHand, hand, type Scenario, scenario } from "./Scenario.ts";
 import {
   kindsSaidBy,
   nextRound,
@@ -23,7 +23,7 @@ describe("a wish", () => {
     "HIS-71",
     "of f others moves nobody, of f + 1 makes a member wish, and binds it to nothing",
     () => {
-      const story = scenario(7);
+      const story = byHand(7);
       hand(story, "A", "B", wishOf(story, "B", 3));
       hand(story, "A", "C", wishOf(story, "C", 2));
       expect(saidBy(story, "A")).toEqual([]);
@@ -150,7 +150,7 @@ describe("no progress", () => {
     "HIS-85",
     "with q(n) members waiting for an anchor is cause for the round after it, at doubling times",
     () => {
-      const story = scenario(4);
+      const story = byHand(4);
       for (const name of ["B", "C", "D"]) hand(story, "A", name, wishOf(story, name, 1));
       saidBy(story, "A");
       wait(story, "A", Limits.roundMsMin);
@@ -166,7 +166,7 @@ describe("no progress", () => {
   );
 
   verifies("HIS-85", "is told apart from quiet: a conversation without work never wishes", () => {
-    const story = scenario(4);
+    const story = byHand(4);
     hand(story, "A", "B", wishOf(story, "B", 1));
     wait(story, "A", 10 * Limits.roundMsMax);
     expect(saidBy(story, "A")).toEqual([]);
@@ -185,7 +185,7 @@ describe("a wish is over", () => {
   });
 
   verifies("HIS-86", "when a record is certified, the others' too, and what was stated stays", () => {
-    const story = scenario(7);
+    const story = byHand(7);
     hand(story, "A", "B", wishOf(story, "B", 7));
     hand(story, "A", "C", statementOf(story, "C", 5));
     story.say("A", "hello");
@@ -232,7 +232,7 @@ describe("a member that is bound alone", () => {
     "HIS-90",
     "is given up when it has not been joined for long, and helped when it says so again",
     () => {
-      const story = scenario(4);
+      const story = byHand(4);
       hand(story, "A", "D", statementOf(story, "D", 5));
       story.run(3_600_000);
       expect(story.world.nextWake()).toBeNull();

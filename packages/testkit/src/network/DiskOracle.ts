@@ -1,10 +1,11 @@
 // Judges endpoints by their disks alone: opens each store read-only and says everything that should never be there.
-// No member voted twice in a slot without what frees it, all members hold one chain, every record verifies, every vote that
-// others hold is on its signer's disk, and each remote post became exactly one item, in chain order. Knows no process and no
-// network.
+// No member voted twice in a slot without what frees it, all members hold one chain and accepted one anchor a round, every
+// record verifies, every vote that others hold is on its signer's disk, and each remote post became exactly one item, in
+// chain order. Knows no process and no network.
 
 import { DatabaseSync } from "node:sqlite";
-import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
+import type { HistoryRecord, RouterAnchor } from "@social-harness/protocol/history/Evidence";
+import * as Reanchor from "@social-harness/protocol/history/Reanchor";
 import * as Void from "@social-harness/protocol/history/Void";
 import { RecordError } from "@social-harness/protocol/history/RecordError";
 import * as VerifiedChain from "@social-harness/protocol/history/VerifiedChain";
@@ -46,6 +47,11 @@ interface Store {
   /** By conversation, in chain order. */
   readonly chains: ReadonlyMap<string, ReadonlyArray<HistoryRecord>>;
   readonly votes: ReadonlyArray<VoteRow>;
+  readonly anchors: ReadonlyArray<{
+    readonly conversationId: string;
+    readonly anchorHash: string;
+    readonly round: number;
+  }>;
   readonly memberCounts: ReadonlyMap<string, number>;
   readonly items: ReadonlyArray<{
     readonly conversationId: string;
@@ -88,6 +94,11 @@ const readStore = (path: string): Store => {
       card: AgentCard.decode(registration["agent_card"] as AgentCard.EncodedAgentCard),
       chains,
       votes: all("SELECT * FROM own_vote ORDER BY rowid") as unknown as ReadonlyArray<VoteRow>,
+      anchors: all("SELECT conversation_id, anchor_hash, anchor FROM anchor").map((row) => ({
+        conversationId: row["conversation_id"] as string,
+        anchorHash: row["anchor_hash"] as string,
+        round: Reanchor.bodyOf(JSON.parse(row["anchor"] as string) as RouterAnchor).round,
+      })),
       memberCounts: new Map(
         all("SELECT conversation_id, membership FROM conversation").map((row) => [
           row["conversation_id"] as string,
@@ -199,6 +210,37 @@ const checkIntents = ({ intents, chains, card }: Store, say: Say): void => {
   }
 };
 
+/** Every record stands under an anchor that this member accepted. */
+const checkAnchored = ({ anchors, chains }: Store, say: Say): void => {
+  const accepted = new Set(
+    anchors.map(({ conversationId, anchorHash }) => `${conversationId} ${anchorHash}`),
+  );
+  for (const [conversationId, chain] of chains) {
+    const strange = chain.find(
+      ({ recordCore }) => !accepted.has(`${conversationId} ${recordCore.anchorHash}`),
+    );
+    if (strange === undefined) continue;
+    say(
+      `height ${strange.recordCore.action.height} of ${conversationId} stands under an anchor that is not there`,
+    );
+  }
+};
+
+/** A round after the first has one anchor, whoever accepted it; in the first each author may begin under another Router. */
+const checkRounds = (stores: ReadonlyArray<Store>, say: Say): void => {
+  const rounds = new Map<string, string>();
+  for (const { card, anchors } of stores) {
+    for (const { conversationId, anchorHash, round } of anchors) {
+      if (round === 0) continue;
+      const place = `${conversationId} ${round}`;
+      const other = rounds.get(place) ?? anchorHash;
+      if (other !== anchorHash)
+        say(`${card.agentName} accepted another anchor in round ${round} of ${conversationId}`);
+      rounds.set(place, other);
+    }
+  }
+};
+
 /** The members' chains are prefixes of one another; equal when all is quiet. */
 const checkAgreement = (stores: ReadonlyArray<Store>, { quiet }: DiskOptions, say: Say): number => {
   const conversations = new Set(stores.flatMap(({ chains }) => [...chains.keys()]));
@@ -281,11 +323,13 @@ export const judge = (paths: ReadonlyArray<string>, options: DiskOptions): DiskV
     const say = (problem: string): void => void problems.push(`${store.card.agentName}: ${problem}`);
     checkVotes(store, say);
     checkChains(store, say);
+    checkAnchored(store, say);
     checkItems(store, options, say);
     checkIntents(store, say);
   }
   const say = (problem: string): void => void problems.push(problem);
   const conversations = checkAgreement(stores, options, say);
+  checkRounds(stores, say);
   checkRemembered(stores, say);
   checkVoids(stores, say);
   const sum = (of: (store: Store) => number): number => stores.reduce((total, store) => total + of(store), 0);

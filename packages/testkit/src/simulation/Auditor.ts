@@ -32,8 +32,14 @@ const demand = (holds: boolean, message: string): void => {
   if (!holds) violate("audit", message);
 };
 
-/** Checks one record against the certified records below it. */
-export const createAuditor = ({ ids, byzantine, made }: AuditorOptions) => {
+export interface Auditor {
+  /** Checks one record against the certified records below it. */
+  readonly askRecord: (record: HistoryRecord, below: ReadonlyArray<HistoryRecord>) => void;
+  /** Checks that a round begins where its statements say, and carries what they say. */
+  readonly askReanchor: (reanchor: CompletedReanchor) => void;
+}
+
+export const createAuditor = ({ ids, byzantine, made }: AuditorOptions): Auditor => {
   const { quorum, actionOf } = thresholdsOf(ids.length);
   const places = new Map(ids.map((id, i) => [id, i]));
 
@@ -51,7 +57,6 @@ export const createAuditor = ({ ids, byzantine, made }: AuditorOptions) => {
     }
   };
 
-  /** That a round begins where its statements say, and carries what they say. */
   const askReanchor = ({ body, statements }: CompletedReanchor): void => {
     askSigners(statements, quorum, "statements");
     const agree = statements.every(
@@ -124,7 +129,7 @@ export const createAuditor = ({ ids, byzantine, made }: AuditorOptions) => {
     );
   };
 
-  return (record: HistoryRecord, below: ReadonlyArray<HistoryRecord>): void => {
+  const askRecord: Auditor["askRecord"] = (record, below) => {
     const { recordCore, recordHash, actionSignatures, durabilityVotes } = record;
     const { height, previousRecordHash, authorAgentId } = recordCore.action;
     demand(height === below.length, "a record stands at another height than its own");
@@ -140,4 +145,6 @@ export const createAuditor = ({ ids, byzantine, made }: AuditorOptions) => {
     askActionAnchor(record, below);
     askDurabilityAnchor(record, below);
   };
+
+  return { askRecord, askReanchor };
 };

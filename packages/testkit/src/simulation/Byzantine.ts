@@ -1,6 +1,7 @@
 // Members that break every rule they can. Here is what they do about the open slot, catch-up and the wire; ByzantineRounds.ts
 // has what they do about rounds and the ends of posts.
-// As a `nuisance` they never propose, so the honest members must get on with their work whatever else they hear.
+// As a `nuisance` they never propose, so the honest members must get on with their work whatever else they hear. The
+// `secretive` show no certificate before its round is over, which makes the most of what they then can prove.
 
 import * as Packets from "@social-harness/protocol/conversation/Packet";
 import type { Packet, PacketOf } from "@social-harness/protocol/conversation/Packet";
@@ -19,7 +20,11 @@ export interface Byzantine {
 
 export interface ByzantineOptions extends LiarsOptions {
   readonly nuisance: boolean;
+  readonly secretive: boolean;
 }
+
+/** Whose question is waiting is mostly answered before anything else is done: an answer may well be a trap. */
+const answersFirst = 0.7;
 
 /** Proposals: whole ones, two different ones in one slot, or one that only half of the members can open. */
 const proposing = (liars: Liars): ReadonlyArray<Deed> => {
@@ -161,7 +166,7 @@ const catchingUp = (liars: Liars): ReadonlyArray<Deed> => {
     const recordCore = cores.get(recordHash) ?? newCore(from, near);
     const actionSignatures = certificate("action", subjectOf(recordHash, near));
     if (actionSignatures.length === 0) return;
-    const routerAnchor = near.disk.anchors.get(recordCore.anchorHash) ?? genesisAnchorOf(world);
+    const routerAnchor = liars.anchorOf(recordCore.anchorHash) ?? genesisAnchorOf(world);
     liars.send(from, { kind: "record_response", recordCore, routerAnchor, actionSignatures }, false);
   };
 
@@ -179,6 +184,21 @@ const catchingUp = (liars: Liars): ReadonlyArray<Deed> => {
   };
 
   return [page, respond, request];
+};
+
+/** The core and the votes of a record that an honest member asked for. */
+const answering = (liars: Liars): (() => boolean) => {
+  const { world, random, honest, cores, asked, subjectOf, allVotes } = liars;
+  return () => {
+    const question = random.chance(answersFirst) ? asked.shift() : undefined;
+    const near = honest.find(({ id }) => id === question?.by);
+    const recordCore = question === undefined ? undefined : cores.get(question.recordHash);
+    if (question === undefined || near === undefined || recordCore === undefined) return false;
+    const actionSignatures = allVotes("action", subjectOf(question.recordHash, near));
+    const routerAnchor = liars.anchorOf(recordCore.anchorHash) ?? genesisAnchorOf(world);
+    liars.unicast(question.of, near, { kind: "record_response", recordCore, routerAnchor, actionSignatures });
+    return true;
+  };
 };
 
 /** One leaf of a JSON value exchanged for another one of its type, often a true one from elsewhere. */
@@ -222,15 +242,20 @@ const meddling = ({ random, packets, members, world, send }: Liars): ReadonlyArr
   return [replay, distort, distort];
 };
 
-export const createByzantine = ({ nuisance, ...options }: ByzantineOptions): Byzantine => {
+export const createByzantine = ({ nuisance, secretive, ...options }: ByzantineOptions): Byzantine => {
   const liars = createLiars(options);
   const { random, members, honest } = liars;
   const deeds: ReadonlyArray<Deed> = [
     ...(nuisance ? [] : proposing(liars)),
-    ...certifying(liars),
+    ...(secretive ? [] : certifying(liars)),
     ...catchingUp(liars),
     ...meddling(liars),
-    ...roundDeeds(liars),
+    ...roundDeeds(liars, secretive),
   ];
-  return { act: () => random.pick(deeds)(random.pick(members), random.pick(honest)) };
+  const answer = answering(liars);
+  return {
+    act: () => {
+      if (!answer()) random.pick(deeds)(random.pick(members), random.pick(honest));
+    },
+  };
 };

@@ -22,9 +22,9 @@ const shuffled = <T>(items: ReadonlyArray<T>, random: Liars["random"]): Array<T>
 const roundNear = ({ random }: Liars, { disk }: Member): number =>
   Math.max(1, disk.state.rounds.bound + random.below(3));
 
-const changing = (liars: Liars): ReadonlyArray<Deed> => {
-  const { world, members, random, packets, recentHash, send } = liars;
-  const { conversationId, membershipHash, quorum } = world.members;
+const changing = (liars: Liars, secretive: boolean): ReadonlyArray<Deed> => {
+  const { world, members, random, packets, cores, recentHash, allVotes, send } = liars;
+  const { conversationId, membershipHash, n, quorum } = world.members;
   const heard = (): ReadonlyArray<StatementPacket> =>
     packets.filter((packet) => packet.kind === "statement_packet");
 
@@ -68,6 +68,49 @@ const changing = (liars: Liars): ReadonlyArray<Deed> => {
       preparedProof: statement.prepared === null ? null : (model?.preparedProof ?? null),
     };
     send(from, packet, random.chance(0.9));
+  };
+
+  /**
+   * States the certificate of a record that may have been kept back until its round was over, in its true round or in a
+   * later one, so that whoever believes the claim carries it.
+   */
+  const revive: Deed = (from, near) => {
+    const next = (near.disk.state.head?.height ?? -1) + 1;
+    const ready = [...cores].filter(([recordHash, core]) => {
+      const { height, previousRecordHash } = core.action;
+      const votes = allVotes("action", VerifyRecord.subjectOf(recordHash, core));
+      return (
+        height === next && previousRecordHash === headOf(near) && votes.length >= (height === 0 ? n : quorum)
+      );
+    });
+    if (ready.length === 0) return state(from, near);
+    const [recordHash, core] = random.pick(ready);
+    const anchor = liars.anchorOf(core.anchorHash);
+    if (anchor === null) return;
+    const subject = VerifyRecord.subjectOf(recordHash, core);
+    const own = Reanchor.bodyOf(anchor).round;
+    const round = Math.max(own + 1, near.disk.state.rounds.bound + (random.chance(0.6) ? 0 : 1));
+    const model = heard().findLast(({ statement }) => statement.head?.recordHash === headOf(near));
+    const statement: Statement.ReanchorStatement = {
+      kind: "reanchor_statement",
+      signerAgentId: from.id,
+      conversationId,
+      membershipHash,
+      round,
+      routerInstanceId: near.binding.instance.id,
+      head: model?.statement.head ?? null,
+      prepared: { recordHash, height: next, round: random.chance(0.4) ? own : Math.max(own, round - 1) },
+    };
+    const certificate = { ...subject, signatures: allVotes("action", subject) };
+    const { conversationId: _, ...action } = certificate;
+    const packet: StatementPacket = {
+      kind: "statement_packet",
+      statement,
+      signature: Statement.sign(from.signer, statement),
+      headProof: model?.headProof ?? null,
+      preparedProof: { action, anchor: Reanchor.bodyOf(anchor), carry: null },
+    };
+    send(from, packet, random.chance(0.95));
   };
 
   const inventedBy = (member: Member, round: number): ReturnType<typeof signedOf> => {
@@ -132,7 +175,15 @@ const changing = (liars: Liars): ReadonlyArray<Deed> => {
     });
   };
 
-  return [wish, state, state, complete, complete, carry];
+  return [
+    wish,
+    state,
+    complete,
+    complete,
+    carry,
+    revive,
+    ...(secretive ? [wish, revive, revive, revive] : [state]),
+  ];
 };
 
 const ending = (liars: Liars): ReadonlyArray<Deed> => {
@@ -167,4 +218,7 @@ const ending = (liars: Liars): ReadonlyArray<Deed> => {
   return [refuse, withdraw, accuse];
 };
 
-export const roundDeeds = (liars: Liars): ReadonlyArray<Deed> => [...changing(liars), ...ending(liars)];
+export const roundDeeds = (liars: Liars, secretive: boolean): ReadonlyArray<Deed> => [
+  ...changing(liars, secretive),
+  ...ending(liars),
+];

@@ -34,6 +34,8 @@ export interface LiarsOptions {
 export interface Liars extends LiarsOptions {
   readonly honest: ReadonlyArray<Member>;
   readonly cores: Map<RecordHash, Record.RecordCore>;
+  /** Records that honest members asked a liar for, and have not been answered about. */
+  readonly asked: Array<{ readonly by: AgentId; readonly of: Member; readonly recordHash: RecordHash }>;
   /** All that honest members said, oldest first. */
   readonly packets: ReadonlyArray<Packet>;
   readonly noise: (byteCount: number) => Buffer;
@@ -48,6 +50,8 @@ export interface Liars extends LiarsOptions {
   readonly certificate: (kind: VoteKind, subject: VerifyRecord.VoteSubject) => ReadonlyArray<Entry>;
   readonly newCore: (from: Member, near: Member) => Record.RecordCore;
   readonly proposal: (from: Member, core: Record.RecordCore) => Packet;
+  /** An anchor that some honest member holds. */
+  readonly anchorOf: (anchorHash: AnchorHash) => RouterAnchor | null;
   /** Some honest members, or none. */
   readonly some: () => ReadonlySet<AgentId>;
   readonly multicast: (from: Member, packet: Packet, closedTo?: ReadonlySet<AgentId>) => void;
@@ -68,6 +72,7 @@ export const createLiars = ({ world, members, random }: LiarsOptions): Liars => 
   const votes = new Map<string, Map<AgentId, Entry>>();
   const packets: Array<Packet> = [];
   const posts: Array<PostId> = [];
+  const asked: Liars["asked"] = [];
   const { conversationId } = world.members;
 
   const learnVotes = (kind: VoteKind, recordHash: RecordHash, entries: ReadonlyArray<Entry>): void => {
@@ -99,8 +104,14 @@ export const createLiars = ({ world, members, random }: LiarsOptions): Liars => 
         return;
     }
   };
-  world.onAccepted.push(({ from, packets: sent }) => {
-    if (!own.has(from)) for (const packet of sent) learn(packet);
+  world.onAccepted.push(({ from, packets: sent }, to) => {
+    if (own.has(from)) return;
+    const liar = members.find(({ id }) => id === to);
+    for (const packet of sent) {
+      learn(packet);
+      if (liar !== undefined && packet.kind === "record_request")
+        asked.push({ by: from, of: liar, recordHash: packet.recordHash });
+    }
   });
 
   const noise = (byteCount: number): Buffer =>
@@ -110,6 +121,14 @@ export const createLiars = ({ world, members, random }: LiarsOptions): Liars => 
   const recentHash = (): RecordHash => {
     const hashes = [...cores.keys()].slice(-recentCount);
     return hashes.length === 0 ? strangeHash() : random.pick(hashes);
+  };
+
+  const anchorOf: Liars["anchorOf"] = (anchorHash) => {
+    for (const { disk } of honest) {
+      const anchor = disk.anchors.get(anchorHash);
+      if (anchor !== undefined) return anchor;
+    }
+    return null;
   };
 
   const anchorNear = ({ disk }: Member): Record.Anchor => {
@@ -184,6 +203,7 @@ export const createLiars = ({ world, members, random }: LiarsOptions): Liars => 
     random,
     honest,
     cores,
+    asked,
     packets,
     noise,
     strangeHash,
@@ -195,6 +215,7 @@ export const createLiars = ({ world, members, random }: LiarsOptions): Liars => 
     certificate,
     newCore,
     proposal,
+    anchorOf,
     some,
     multicast,
     unicast,

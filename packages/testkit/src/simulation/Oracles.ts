@@ -2,9 +2,9 @@
 // names its invariant; nothing here knows how a run came about. What signatures may say is Signatures.ts's, what a chain
 // may look like Auditor.ts's; here are the disks. The clauses are HIS-80 to HIS-82.
 
-import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
+import type { CompletedReanchor, HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import { begin } from "@social-harness/protocol/history/VerifiedChain";
-import type { AgentId, PostId } from "@social-harness/protocol/identity/Identifier";
+import type { AgentId, AnchorHash, PostId } from "@social-harness/protocol/identity/Identifier";
 import { createAuditor } from "./Auditor.ts";
 import type { Committed, Member, World } from "./FoldWorld.ts";
 import { createSignatures } from "./Signatures.ts";
@@ -24,7 +24,7 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
   const honest = world.all.filter(({ id }) => !byzantine.has(id));
   const isHonest = ({ id }: Member): boolean => !byzantine.has(id);
   const signatures = createSignatures(members.n, byzantine);
-  const audit = createAuditor({ ids: members.ids, byzantine, made: signatures.made });
+  const auditor = createAuditor({ ids: members.ids, byzantine, made: signatures.made });
   /** The product's own verification, of the chain as it is first certified. */
   const verified = begin(trust);
   const chain: Array<HistoryRecord> = [...(honest[0]?.disk.records ?? [])];
@@ -33,6 +33,8 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
   const prior = new Set(chain.map(({ recordHash }) => recordHash));
   const posted = new Set<string>();
   const absent = new Set<string>();
+  /** By round, the anchor that was first accepted for it. */
+  const accepted = new Map<number, AnchorHash>();
   const lastPlaces = new Map<AgentId, number>();
 
   const postOf = ({ recordCore: { action } }: HistoryRecord): string =>
@@ -70,7 +72,7 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
     } else if (certified.recordHash !== record.recordHash) {
       violate("I1", `member ${member.index} certified another record at height ${height}`);
     }
-    audit(record, below);
+    auditor.askRecord(record, below);
     askI2(record);
   };
 
@@ -111,6 +113,33 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
       violate("I5", `member ${member.index} has other pending rows than its remote posts in chain order`);
   };
 
+  /** What an honest leader completes a round from has been proven: heads and preparations are never mere claims. */
+  const askClaims = ({ body, statements }: CompletedReanchor): void => {
+    if (byzantine.has(leaderOf(body.round))) return;
+    for (const { head, prepared } of statements) {
+      const claims = { head: head !== null && prior.has(head.recordHash) ? null : head, prepared };
+      if (!signatures.provable(claims))
+        violate("statement", `round ${body.round} rests on a claim that nothing can prove`);
+    }
+  };
+
+  const leaderOf = (round: number): AgentId => members.ids[round % members.n] as AgentId;
+
+  /** An honest leader completes its round once, and from anybody else nothing is accepted: its round has one anchor. */
+  const askAnchor = ({ member, commands, after }: Committed): void => {
+    for (const command of commands) {
+      if (command.kind !== "keep-anchor" || command.anchor.kind !== "completed_reanchor") continue;
+      auditor.askReanchor(command.anchor);
+      askClaims(command.anchor);
+    }
+    const { anchor } = after.state;
+    if (anchor === null || anchor.round === 0) return;
+    const first = accepted.get(anchor.round);
+    if (first === undefined) accepted.set(anchor.round, anchor.anchorHash);
+    else if (first !== anchor.anchorHash && !byzantine.has(leaderOf(anchor.round)))
+      violate("leader", `member ${member.index} accepted a second anchor of round ${anchor.round}`);
+  };
+
   /** A proposal is made only while the slot is free of another's lock. */
   const askProposal = ({ member, before, after, commands }: Committed): void => {
     const { lock } = before.state.slot;
@@ -147,6 +176,7 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
       if (command.kind === "intent-ended") askOutcome(member, command.outcome, command.postId);
     askI3(committed);
     askRows(committed);
+    askAnchor(committed);
     askProposal(committed);
   });
   world.onAccepted.push(({ from, packets }) => {

@@ -13,6 +13,8 @@ export interface Environment {
   readonly byzantine: number;
   /** Byzantine members never propose: honest members must get on with their work all the same. */
   readonly nuisance: boolean;
+  /** Byzantine members show no certificate before its round is over. */
+  readonly secretive: boolean;
   /** How much of the storm is theirs. */
   readonly mischief: number;
   /** A certified GENESIS stands on every disk from the start. */
@@ -84,6 +86,7 @@ const fair = (random: Random, n: number): Environment => ({
   n,
   byzantine: 0,
   nuisance: false,
+  secretive: false,
   mischief: 0,
   opened: true,
   absent: 0,
@@ -147,6 +150,7 @@ const lying = (random: Random, nuisance: boolean): Environment => {
     ...drawn,
     byzantine,
     nuisance,
+    secretive: random.chance(0.3),
     mischief: 0.1 + random.next() * 0.5,
     authors: 1 + random.below(Math.min(4, n - byzantine)),
   };
@@ -175,9 +179,37 @@ interface Scenario {
 }
 
 export const scenarios = {
+  /**
+   * Owners wish rounds all the time while evidence is lost, so that records are prepared here and there, in one round after
+   * another, and every round has something to decide.
+   */
+  rounds: {
+    weight: 14,
+    draw: (random) => {
+      const isLying = random.chance(0.6);
+      const environment = isLying
+        ? lying(random, false)
+        : weather(random, random.pick([2, 3, 4, 4, 4, 5, 7]));
+      const { n } = environment;
+      return {
+        ...environment,
+        secretive: isLying && random.chance(0.6),
+        mischief: isLying ? 0.1 + random.next() * 0.3 : 0,
+        authors: Math.max(environment.authors, Math.min(3, n - environment.byzantine)),
+        ownerWish: 0.03 + random.next() * 0.15,
+        router: random.chance(0.3) ? ("equivocates" as const) : ("correct" as const),
+        routerFault: 0.03,
+        laneLossOf: random.chance(0.7) ? ("evidence" as const) : ("any" as const),
+        laneLoss: random.next() * 0.7,
+        deafness: random.chance(0.3) ? 0.03 : 0,
+        bagLoss: random.next() * 0.5,
+        steps: n * (60 + random.below(120)),
+      };
+    },
+  },
   /** A correct Router; crashes, losses, gaps, clocks and absent members as they come. */
   weather: {
-    weight: 20,
+    weight: 12,
     draw: (random) => {
       const environment = sized(random);
       const f = faultsOf(environment.n);
@@ -197,15 +229,15 @@ export const scenarios = {
       return { ...liars, router, routerFault: router === "correct" ? 0 : 0.02 };
     },
   },
-  slow: { weight: 4, draw: (random) => underRouter(random, "slow", 0.02) },
-  restarts: { weight: 4, draw: (random) => underRouter(random, "restarts", 0.02) },
+  slow: { weight: 2, draw: (random) => underRouter(random, "slow", 0.02) },
+  restarts: { weight: 3, draw: (random) => underRouter(random, "restarts", 0.02) },
   "rolled-back": { weight: 7, draw: (random) => underRouter(random, "rolls-back", 0.03) },
-  replaced: { weight: 9, draw: (random) => underRouter(random, "replaced", 0.02) },
+  replaced: { weight: 8, draw: (random) => underRouter(random, "replaced", 0.02) },
   equivocating: { weight: 8, draw: (random) => underRouter(random, "equivocates", 0.05) },
   /** One liar of four, or two of seven, with everything that liars can do. */
   liars: { weight: 10, draw: (random) => lying(random, false) },
   /** The same liars, who only never propose. */
-  nuisance: { weight: 5, draw: (random) => lying(random, true) },
+  nuisance: { weight: 4, draw: (random) => lying(random, true) },
   links: {
     weight: 5,
     draw: (random) => ({
@@ -217,7 +249,7 @@ export const scenarios = {
     }),
   },
   disks: {
-    weight: 6,
+    weight: 5,
     draw: (random) => ({
       ...sized(random),
       crash: random.next() * 0.1,

@@ -25,7 +25,12 @@ interface Support {
   readonly action: Set<AgentId>;
   /** By the anchor that the votes stand under. */
   readonly durability: Map<AnchorHash, Set<AgentId>>;
+  /** By the round that carried it. */
+  readonly carry: Map<number, Set<AgentId>>;
 }
+
+/** What a statement says that certificates have to prove. */
+type Claims = Pick<StatementPacket["statement"], "head" | "prepared">;
 
 interface Signed {
   readonly signatures: Set<string>;
@@ -34,6 +39,10 @@ interface Signed {
   /** By round, the statement's signature. */
   readonly statements: Map<number, string>;
   readonly refused: Set<ActionHash>;
+  /** By height, the latest durability vote: from then on its record is prepared there, in that round at least. */
+  readonly staged: Map<number, { readonly recordHash: RecordHash; readonly round: number }>;
+  /** The highest round that this member said it wishes for. */
+  wish: number;
   /** The highest round that a statement or an accepted anchor bound this member to. */
   bound: number;
 }
@@ -44,13 +53,15 @@ export interface Signatures {
   /** I7: whatever leaves with a member's own signature was on its disk before. */
   readonly askSent: (from: AgentId, packet: Packet) => void;
   readonly made: (signer: AgentId, signature: string) => boolean;
+  /** Whether certificates for a statement's claims can exist, in the very rounds that it names. */
+  readonly provable: (claims: Claims) => boolean;
 }
 
 export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Signatures => {
-  const { quorum, actionOf } = thresholdsOf(n);
+  const { faulty, quorum, actionOf } = thresholdsOf(n);
   const support = new Map<RecordHash, Support>();
   const certifiable = new Map<number, RecordHash>();
-  const prepared = new Map<string, RecordHash>();
+  const actedIn = new Map<string, RecordHash>();
   const members = new Map<AgentId, Signed>();
 
   const signedBy = (id: AgentId): Signed => {
@@ -61,6 +72,8 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
         slots: new Map(),
         statements: new Map(),
         refused: new Set(),
+        staged: new Map(),
+        wish: 0,
         bound: 0,
       };
       members.set(id, signed);
@@ -78,20 +91,23 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
       round: null,
       action: new Set(),
       durability: new Map(),
+      carry: new Map(),
     });
   };
 
+  const byAll = (signers: ReadonlySet<AgentId>): number => signers.size + byzantine.size;
+  const isActed = ({ height, author, action }: Support): boolean =>
+    byAll(action) >= actionOf(height) && (action.has(author) || byzantine.has(author));
+
   /** I1, strong: from all signatures ever made, no two records of one height can be certified, nor two prepared in a slot. */
   const askI1 = (recordHash: RecordHash, voted: Support): void => {
-    const { height, author, action, durability, round } = voted;
-    const byAll = (signers: ReadonlySet<AgentId>): number => signers.size + byzantine.size;
-    const acted = byAll(action) >= actionOf(height) && (action.has(author) || byzantine.has(author));
-    if (!acted) return;
+    const { height, durability, round } = voted;
+    if (!isActed(voted)) return;
     // Of two members each signs twice in a slot, so only their one durability vote decides.
     if (n > 2 && round !== null) {
       const slot = `${height} ${round}`;
-      const rival = prepared.get(slot);
-      if (rival === undefined) prepared.set(slot, recordHash);
+      const rival = actedIn.get(slot);
+      if (rival === undefined) actedIn.set(slot, recordHash);
       else if (rival !== recordHash)
         violate("I1", `two action certificates are possible at height ${height}, round ${round}`);
     }
@@ -111,6 +127,10 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
       voted.round = vote.round;
       if (signed.refused.has(voted.actionHash)) violate("refusal", `${index} voted for what it had refused`);
     }
+    if (vote.vote === "carry") {
+      const signers = voted.carry.get(vote.round) ?? new Set();
+      voted.carry.set(vote.round, signers.add(id));
+    }
     if (vote.vote === "durability") {
       const signers = voted.durability.get(vote.anchorHash) ?? new Set();
       voted.durability.set(vote.anchorHash, signers.add(id));
@@ -122,6 +142,8 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
     const slot = `${vote.vote} ${vote.height} ${vote.round} ${vote.inProposal}`;
     if (signed.slots.has(slot)) violate("one vote a slot", `${index} signed twice in its slot ${slot}`);
     signed.slots.set(slot, vote.recordHash);
+    if (vote.vote === "durability")
+      signed.staged.set(vote.height, { recordHash: vote.recordHash, round: vote.round });
     signed.signatures.add(vote.signature);
     if (vote.inProposal && n !== 2) violate("one vote a slot", "a proposal of a group carries a vote");
   };
@@ -138,27 +160,55 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
       if (named === recordHash && slot.startsWith("action ")) slots.delete(slot);
   };
 
-  const takeStatement = (
-    { member, before, after }: Committed,
-    { statement, signature }: StatementPacket,
+  /** What a member ever staged above the head that it states, it states as prepared, or something of a later round. */
+  const askStated = (
+    { member }: Committed,
+    { head, prepared }: StatementPacket["statement"],
+    { staged }: Signed,
   ): void => {
+    const own = staged.get((head?.height ?? -1) + 1);
+    if (own === undefined) return;
+    const keepsBack =
+      prepared === null ||
+      prepared.round < own.round ||
+      (prepared.round === own.round && prepared.recordHash !== own.recordHash);
+    if (keepsBack) violate("statement", `${member.index} stated less than it had staged`);
+  };
+
+  /** A durability vote is cast only with the certificate that it stands on in hand: of action votes, or of carry votes. */
+  const askStaging = ({ member, after }: Committed, { recordHash, height, anchorHash }: OwnVote): void => {
+    const open = after.state.open.find((record) => record.recordHash === recordHash);
+    if (open === undefined) return;
+    const signers = Object.keys(open.action);
+    if (signers.length < actionOf(height) || !signers.includes(open.author))
+      violate("staging", `${member.index} staged a record without its action certificate`);
+    const carries = open.carry?.anchorHash === anchorHash ? Object.keys(open.carry.votes).length : 0;
+    if (anchorHash !== open.anchorHash && carries < quorum)
+      violate("staging", `${member.index} staged a carried record without its carry certificate`);
+  };
+
+  /** A member binds itself only where a quorum wishes, or where more others are bound than can lie. */
+  const askCause = ({ member }: Committed, round: number): void => {
+    const others = [...members].filter(([id]) => id !== member.id).map(([, signed]) => signed);
+    const wishing =
+      others.filter(({ wish, bound }) => Math.max(wish, bound) >= round).length + byzantine.size;
+    const bound = others.filter((signed) => signed.bound >= round).length + byzantine.size;
+    if (wishing + 1 < quorum && bound <= faulty)
+      violate("cause", `${member.index} bound itself to round ${round} on the word of too few`);
+  };
+
+  const takeStatement = (committed: Committed, { statement, signature }: StatementPacket): void => {
+    const { member, after } = committed;
     const signed = signedBy(member.id);
-    const { round, prepared: claimed } = statement;
+    const { round } = statement;
     const known = signed.statements.get(round);
     if (known === signature) return;
     // Whoever lost its memory may state a round again in which it never voted: it counts among the f then.
     if (known !== undefined && !member.hasForgotten)
       violate("one statement a round", `${member.index} stated twice in round ${round}`);
     if (round < signed.bound) violate("rounds", `${member.index} stated a round below the one that binds it`);
-    const staged = before.state.slot.durabilityVote;
-    const remembers = before.state.restored === null;
-    if (
-      remembers &&
-      staged !== null &&
-      claimed === null &&
-      statement.head?.recordHash === before.state.head?.recordHash
-    )
-      violate("statement", `${member.index} stated nothing prepared, though it had staged a record`);
+    if (!member.hasForgotten) askStated(committed, statement, signed);
+    askCause(committed, round);
     if (after.state.rounds.bound < round)
       violate("I7", `${member.index}'s disk does not know of its statement`);
     signed.statements.set(round, signature);
@@ -188,8 +238,10 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
         if (command.kind === "keep-core") keepCore(command.recordHash, command.core);
         if (command.kind === "own-vote") takeVote(member, command);
         if (command.kind === "void-vote") freeSlot(member, command.recordHash);
+        if (command.kind === "own-vote" && command.vote === "durability") askStaging(committed, command);
         if (command.kind !== "multicast" && command.kind !== "unicast") continue;
         const { packet } = command;
+        if (packet.kind === "wish") signed.wish = Math.max(signed.wish, packet.round);
         if (packet.kind === "statement_packet") takeStatement(committed, packet);
         if (packet.kind === "refusal" && packet.signerAgentId === member.id) takeRefusal(committed, packet);
       }
@@ -198,6 +250,13 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
       const { signatures } = signedBy(from);
       if (ownSignaturesIn(from, packet).some((signature) => !signatures.has(signature)))
         violate("I7", "a signature left that its signer's disk does not hold");
+    },
+    provable: ({ head, prepared }) => {
+      if (head !== null && certifiable.get(head.height) !== head.recordHash) return false;
+      if (prepared === null) return true;
+      const voted = support.get(prepared.recordHash);
+      if (voted === undefined || voted.height !== prepared.height || !isActed(voted)) return false;
+      return prepared.round === voted.round || byAll(voted.carry.get(prepared.round) ?? new Set()) >= quorum;
     },
     made: (signer, signature) => members.get(signer)?.signatures.has(signature) === true,
   };

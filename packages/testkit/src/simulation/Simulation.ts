@@ -63,7 +63,7 @@ const createWorldOf = (seed: number, { n, real }: Environment): World => {
 export const simulate = (seed: number, change: Partial<Environment> = {}, how: How = {}): Outcome => {
   const { scenario, environment: chosen } = drawn(seed, how.scenario);
   const environment = { ...chosen, ...change };
-  const { n, byzantine, nuisance, opened } = environment;
+  const { n, byzantine, nuisance, secretive, opened } = environment;
   const random = createRandom(seed);
   const world = createWorldOf(seed, environment);
   const honest = world.all.slice(0, n - byzantine);
@@ -74,7 +74,8 @@ export const simulate = (seed: number, change: Partial<Environment> = {}, how: H
   const trace = how.print === undefined ? null : traceOf(world, how.print);
   const oracles = watch(world, new Set(liars.map(({ id }) => id)));
   how.coverage?.observe(world);
-  const mischief = liars.length === 0 ? null : createByzantine({ world, members: liars, random, nuisance });
+  const mischief =
+    liars.length === 0 ? null : createByzantine({ world, members: liars, random, nuisance, secretive });
   const run = {
     seed,
     world,

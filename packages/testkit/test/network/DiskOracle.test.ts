@@ -2,7 +2,9 @@ import { copyFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
 import * as DiskOracle from "@social-harness/testkit/network/DiskOracle";
+import type { NetworkAgent } from "@social-harness/testkit/network/NetworkAgent";
 import { type TestNetwork, testNetwork } from "@social-harness/testkit/network/TestNetwork";
+import { until } from "@social-harness/testkit/network/Until";
 import { verifies } from "@social-harness/testkit/Verifies";
 
 const names = ["ann", "bob", "cyd"] as const;
@@ -13,6 +15,12 @@ const written = async (): Promise<TestNetwork> => {
   await ann.send("agent:bob", "one");
   await bob.send("agent:ann", "two");
   for (const agent of [ann, bob, cyd]) await agent.send(`group:${names.join()}`, `from ${agent.name}`);
+  await network.router.stop();
+  network.router.replaceLog(null);
+  await network.router.start();
+  const isNew = ({ db }: NetworkAgent): boolean =>
+    db.get("SELECT 1 FROM conversation WHERE json_extract(state, '$.anchor.round') = 0") === undefined;
+  await until("all conversations are in their second round", () => [ann, bob, cyd].every(isNew));
   expect(await network.judge(names)).toEqual({
     problems: [],
     conversations: 2,
@@ -85,6 +93,16 @@ verifies(
         "a post that was not certified",
         "UPDATE intent SET outcome = 'outcome-unknown' WHERE sequence = 1",
         /certified intents of cnv_\S+ are not its own posts/,
+      ],
+      [
+        "a forgotten anchor",
+        "DELETE FROM anchor WHERE anchor LIKE '%genesis_anchor%'",
+        /ann: height 0 of cnv_\S+ stands under an anchor that is not there/,
+      ],
+      [
+        "two anchors of one round",
+        `UPDATE anchor SET anchor_hash = 'anc_other' WHERE anchor LIKE '%completed_reanchor%'`,
+        /\w+ accepted another anchor in round 1 of cnv_/,
       ],
       ["a shorter chain", "DELETE FROM record WHERE height = 2", /ann holds 2 of 3 records/],
     ];

@@ -6,7 +6,7 @@ import type { CompletedReanchor, HistoryRecord } from "@social-harness/protocol/
 import * as Record from "@social-harness/protocol/history/Record";
 import * as Statement from "@social-harness/protocol/history/Statement";
 import { actionVoteOf, durabilityVoteOf, subjectOf } from "@social-harness/protocol/history/VerifyRecord";
-import { type AgentId, RecordHash } from "@social-harness/protocol/identity/Identifier";
+import type { AgentId, RecordHash } from "@social-harness/protocol/identity/Identifier";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { createAgents } from "@social-harness/testkit/simulation/Agents";
 import { createAuditor } from "@social-harness/testkit/simulation/Auditor";
@@ -21,7 +21,7 @@ const world = createWorld({ agents, trust: { verifier, registryKey: registry.pub
 const { all, members, routerInstanceId } = world;
 const author = all[0] as Member;
 const { conversationId, membershipHash } = members;
-const audit = createAuditor({ ids: members.ids, byzantine: new Set(), made: () => true });
+const { askRecord: audit } = createAuditor({ ids: members.ids, byzantine: new Set(), made: () => true });
 
 const genesisAnchor = genesisAnchorOf(world);
 const genesisCore = Record.genesisCore(
@@ -171,7 +171,11 @@ describe("an auditor", () => {
     /does not carry the record/,
   );
   test("a signature that its signer never made", () => {
-    const strict = createAuditor({ ids: members.ids, byzantine: new Set(), made: () => false });
+    const { askRecord: strict } = createAuditor({
+      ids: members.ids,
+      byzantine: new Set(),
+      made: () => false,
+    });
     expect(() => strict(genesis, [])).toThrow(/was never made/);
   });
 });
@@ -186,15 +190,15 @@ describe("the signature oracle", () => {
   const subject = subjectOf(recordHash, recordCore);
   const keep: Command = { kind: "keep-core", recordHash, core: recordCore };
   const keepRival: Command = { kind: "keep-core", recordHash: Record.recordHashOf(rival), core: rival };
-  const vote = (vote: "action" | "durability", member: Member, core = recordCore): OwnVote => {
+  const vote = (kind: "action" | "durability", member: Member, core = recordCore): OwnVote => {
     const hash = Record.recordHashOf(core);
     const named = subjectOf(hash, core);
-    const statement = vote === "action" ? actionVoteOf(named, member.id) : durabilityVoteOf(named, member.id);
+    const statement = kind === "action" ? actionVoteOf(named, member.id) : durabilityVoteOf(named, member.id);
     const signature = Statement.sign(member.signer, statement);
     const { height, anchorHash } = named;
     return {
       kind: "own-vote",
-      vote,
+      vote: kind,
       height,
       round: 0,
       recordHash: hash,
@@ -232,6 +236,23 @@ describe("the signature oracle", () => {
     };
   };
 
+  /** Others who wish for a round, so that binding to it has cause. */
+  const caused = (round: number): ReturnType<typeof fresh> => {
+    const signatures = fresh();
+    for (const member of [b, c]) {
+      const wish = {
+        kind: "wish" as const,
+        signerAgentId: member.id,
+        conversationId,
+        round,
+        routerInstanceId,
+      };
+      const packet = { ...wish, signature: Statement.sign(member.signer, wish) };
+      signatures.take(turn(member, [{ kind: "multicast", packet }]));
+    }
+    return signatures;
+  };
+
   verifies(
     "HIS-80",
     "sees two action certificates become possible in one slot, though no member holds either",
@@ -247,18 +268,35 @@ describe("the signature oracle", () => {
     const signatures = fresh();
     signatures.take(turn(a, [keep, keepRival, vote("action", a)]));
     expect(() => signatures.take(turn(a, [vote("action", a, rival)]))).toThrow(/signed twice/);
-    const bound = fresh();
+    const bound = caused(1);
     bound.take(turn(a, [keep, statementOf(1, null)]));
     expect(() => bound.take(turn(a, [vote("action", a)]))).toThrow(/statement had ended/);
   });
+  test("sees a member bind itself on the word of one", () => {
+    expect(() => fresh([d.id]).take(turn(a, [statementOf(1, null)]))).toThrow(/on the word of too few/);
+    expect(() => caused(1).take(turn(a, [statementOf(2, null)]))).toThrow(/on the word of too few/);
+  });
   test("sees two statements of one round, and one that keeps back what was staged", () => {
-    const signatures = fresh();
+    const signatures = caused(1);
     signatures.take(turn(a, [statementOf(1, null)]));
     expect(() => signatures.take(turn(a, [statementOf(1, null)]))).not.toThrow();
     const other = statementOf(1, { recordHash, height: 1, round: 0 });
     expect(() => signatures.take(turn(a, [other]))).toThrow(/stated twice/);
-    const slot = { ...initial.slot, durabilityVote: recordHash };
-    expect(() => fresh().take(turn(a, [statementOf(1, null)], { slot }))).toThrow(/stated nothing prepared/);
+    const third = caused(1);
+    third.take(turn(a, [keep, { ...vote("durability", a), height: 0 }]));
+    expect(() => third.take(turn(a, [statementOf(1, null)]))).toThrow(/stated less than it had staged/);
+  });
+  test("knows which claims certificates can prove", () => {
+    const signatures = fresh([d.id]);
+    signatures.take(turn(a, [keep, vote("action", a)]));
+    signatures.take(turn(b, [vote("action", b)]));
+    const prepared = { recordHash, height: 1, round: 0 };
+    expect(signatures.provable({ head: null, prepared })).toBe(true);
+    expect(signatures.provable({ head: null, prepared: { ...prepared, round: 1 } })).toBe(false);
+    expect(signatures.provable({ head: { recordHash, height: 1 }, prepared: null })).toBe(false);
+    signatures.take(turn(a, [vote("durability", a)]));
+    signatures.take(turn(b, [vote("durability", b)]));
+    expect(signatures.provable({ head: { recordHash, height: 1 }, prepared: null })).toBe(true);
   });
   test("sees a vote beside a refusal, in either order", () => {
     const refusal = {
