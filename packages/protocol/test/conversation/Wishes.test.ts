@@ -48,7 +48,7 @@ describe("a wish", () => {
   });
 
   verifies("HIS-72", "of q(n) members makes the statement for the round that all of them reach", () => {
-    const story = scenario(7);
+    const story = byHand(7);
     for (const [name, round] of [
       ["B", 9],
       ["C", 2],
@@ -201,7 +201,7 @@ describe("a wish is over", () => {
 
 describe("a member that is bound alone", () => {
   verifies(["HIS-90", "HIS-87"], "is joined by the others, though all is quiet", () => {
-    const story = scenario(4);
+    const story = byHand(4);
     for (const name of ["A", "B", "C"]) hand(story, "D", name, wishOf(story, name, 1));
     expect(roundsOf(story, "D").bound).toBe(1);
     story.run(120_000);

@@ -33,6 +33,10 @@ interface Attempt {
   readonly steps: ReadonlyArray<number>;
 }
 
+/** Attempts at one failure. A run of many members takes as long as several of few. */
+const runsOfSmall = 300;
+const runsOfLarge = 60;
+
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Runs a seed once. Null when it holds. */
@@ -64,11 +68,12 @@ function* partsOf(left: () => ReadonlyArray<number>): Generator<ReadonlyArray<nu
 }
 
 export const minimise = (seed: number, options: MinimiseOptions = {}): Minimised | null => {
-  const { scenario = null, runsMax = 300 } = options;
+  const { scenario = null } = options;
   const failure = failureOf(seed, options);
   if (failure === null) return null;
   const { environment } = drawn(seed, scenario);
-  const count = { ...environment, ...options.change }.steps;
+  const { steps: count, n } = { ...environment, ...options.change };
+  const runsMax = options.runsMax ?? (n < 10 ? runsOfSmall : runsOfLarge);
   let runs = 1;
   let reached = count;
   let best: Attempt = {

@@ -37,7 +37,7 @@ export interface Environment {
   readonly bagLoss: number;
   readonly repeat: number;
   /** Which lane envelopes do not open at times for single members, and how often. */
-  readonly laneLossOf: "evidence" | "proposals" | "any";
+  readonly laneLossOf: "evidence" | "certificates" | "proposals" | "any";
   readonly laneLoss: number;
   /** Losses come in spells in which a member understands nothing, not one by one. */
   readonly deafness: number;
@@ -102,7 +102,7 @@ const fair = (random: Random, n: number): Environment => ({
   partition: 0,
   bagLoss: 0,
   repeat: 0,
-  laneLossOf: random.pick(["evidence", "proposals", "any"]),
+  laneLossOf: random.pick(["evidence", "certificates", "proposals", "any"]),
   laneLoss: 0,
   deafness: 0,
   gap: 0,
@@ -196,13 +196,13 @@ export const scenarios = {
         secretive: isLying && random.chance(0.6),
         mischief: isLying ? 0.1 + random.next() * 0.3 : 0,
         authors: Math.max(environment.authors, Math.min(3, n - environment.byzantine)),
-        ownerWish: 0.03 + random.next() * 0.15,
+        ownerWish: 0.02 + random.next() * 0.1,
         router: random.chance(0.3) ? ("equivocates" as const) : ("correct" as const),
         routerFault: 0.03,
-        laneLossOf: random.chance(0.7) ? ("evidence" as const) : ("any" as const),
-        laneLoss: random.next() * 0.7,
+        laneLossOf: random.pick(["certificates", "certificates", "certificates", "evidence", "any"] as const),
+        laneLoss: 0.2 + random.next() * 0.6,
         deafness: random.chance(0.3) ? 0.03 : 0,
-        bagLoss: random.next() * 0.5,
+        bagLoss: random.next() * 0.2,
         steps: n * (60 + random.below(120)),
       };
     },

@@ -29,8 +29,25 @@ export interface StormOptions {
 /** How long a spell lasts: it ends in each step with this probability. */
 const spellEnds = 0.03;
 
-const carriesProposal = (packets: ReadonlyArray<Packet>): boolean =>
-  packets.some(({ kind }) => kind === "proposal_packet");
+const certifying: ReadonlySet<Packet["kind"]> = new Set([
+  "vote_packet",
+  "action_certificate",
+  "certified_notice",
+]);
+
+/** Which envelopes of the lane may be lost at all. */
+const mayBeLost = (packets: ReadonlyArray<Packet>, of: Environment["laneLossOf"]): boolean => {
+  switch (of) {
+    case "any":
+      return true;
+    case "proposals":
+      return packets.some(({ kind }) => kind === "proposal_packet");
+    case "evidence":
+      return packets.every(({ kind }) => kind !== "proposal_packet");
+    case "certificates":
+      return packets.every(({ kind }) => certifying.has(kind));
+  }
+};
 
 /** Envelopes that move, and posts that are written. */
 const traffic = ({ world, environment, random, honest }: Run) => {
@@ -40,9 +57,7 @@ const traffic = ({ world, environment, random, honest }: Run) => {
 
   const deliverLane = (member: Member): boolean => {
     const next = member.lane[member.disk.cursor];
-    const mayMiss =
-      next !== undefined &&
-      (laneLossOf === "any" || carriesProposal(next.packets) === (laneLossOf === "proposals"));
+    const mayMiss = next !== undefined && mayBeLost(next.packets, laneLossOf);
     const misses = deafness > 0 ? deaf.has(member.index) : random.chance(laneLoss);
     return world.deliverLane(member.index, mayMiss && misses);
   };
