@@ -205,7 +205,7 @@ const answering = (liars: Liars): (() => boolean) => {
 const distorted = (value: unknown, other: unknown, random: Liars["random"]): unknown => {
   if (typeof value === "number") return Math.max(0, value + random.below(3) - 1);
   if (typeof value === "string") return typeof other === "string" ? other : value;
-  if (typeof value !== "object" || value === null) return other;
+  if (typeof value !== "object" || value === null) return other === undefined ? value : other;
   const keys = Object.keys(value);
   if (keys.length === 0) return value;
   const key = random.pick(keys);
