@@ -1,8 +1,9 @@
 // An owner's cause for a round, and what an endpoint has found out about its Router.
 
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect } from "vitest";
+import { until } from "@social-harness/testkit/network/Until";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { failureOf, runHere, type Served } from "../Binary.ts";
 import { joined, json, root, startDaemon } from "../Town.ts";
@@ -21,6 +22,19 @@ afterAll(async () => {
   for (const daemon of daemons) expect(await daemon.stop()).toBe(0);
 });
 
+/** A wish is no round yet: what is posted before both are in it stands under the round before. */
+const untilRound = (round: number): Promise<void> =>
+  until(`both are in round ${round}`, () =>
+    [ada, bob].every((folder) => {
+      const store = new DatabaseSync(join(folder, "endpoint.sqlite"), { readOnly: true, timeout: 10_000 });
+      const row = store
+        .prepare("SELECT json_extract(state, '$.anchor.round') AS round FROM conversation")
+        .get();
+      store.close();
+      return row?.["round"] === round;
+    }),
+  );
+
 interface History {
   readonly records: ReadonlyArray<{ readonly routerAnchor: { readonly body?: { readonly round: number } } }>;
 }
@@ -38,13 +52,14 @@ verifies(
       round: 1,
       said: true,
     });
-    await sleep(500);
+    await untilRound(1);
     const id = wished["conversationId"] as string;
     const plain = await runHere(["round", "wish", id, "--state", bob]);
     expect([plain.code, plain.stdout]).toEqual([
       0,
       "Wished round 2 for agent:ada-agent. It begins once enough members wish it too.\n",
     ]);
+    await untilRound(2);
     await json("send", "agent:bob-agent", "after", "--state", ada);
     const { records } = (await json("history", "agent:bob-agent", "--state", ada)) as unknown as History;
     expect(records.map(({ routerAnchor }) => routerAnchor.body?.round ?? 0)).toEqual([0, 2]);
