@@ -109,3 +109,8 @@ test("every file and folder on the map of the code exists", () => {
   expect(words.length).toBeGreaterThan(30);
   expect(words.filter((word) => !exists(word))).toEqual([]);
 });
+
+test("the transition table in the specification is the one in the code", async () => {
+  const tool = join(root, "tools", "write-table.ts");
+  await expect(promisify(execFile)(process.execPath, [tool, "--check"])).resolves.toBeDefined();
+});

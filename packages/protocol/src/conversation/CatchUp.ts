@@ -25,6 +25,7 @@ import { keepVotes } from "./Votes.ts";
 /** Room for the page's own fields beside its records: the current anchor with the statements of 32 members. */
 const pageFrameBytes = 32_768;
 
+/** Answers with the certified records above the asked one, and at the end with the anchor that all stands under. */
 export const answerCatchUp = (draft: Draft, { from, packet }: ReceivedOf<"catch_up_request">): void => {
   const { reads, members } = draft.inputs;
   const known = packet.knownRecordHash === null ? -1 : reads.heightOf(packet.knownRecordHash);
@@ -62,6 +63,7 @@ const certifiedRecordOf = ({ recordCore, ...rest }: HistoryRecord): CertifiedRec
 export const pageBytesOf = (record: HistoryRecord): number =>
   CanonicalJson.byteLength(certifiedRecordOf(record)) + 1;
 
+/** Records are verified whole and committed in order; what a page ends with says where its sender stands. */
 export const takeCatchUpPage = (draft: Draft, { from, packet }: ReceivedOf<"catch_up_page">): void => {
   const { state } = draft;
   const before = state.behind;
@@ -175,6 +177,7 @@ const headOf = (draft: Draft): ChainHead | null => {
   return { ...head, round, members: draft.inputs.members };
 };
 
+/** Answers with a core and its action certificate, certified or staged. */
 export const answerRecordRequest = (draft: Draft, { from, packet }: ReceivedOf<"record_request">): void => {
   const { reads } = draft.inputs;
   const height = reads.heightOf(packet.recordHash);

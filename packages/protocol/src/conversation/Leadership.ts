@@ -51,6 +51,7 @@ export const completeAsLeader = (draft: Draft): boolean => {
   return true;
 };
 
+/** Of the round's leader alone, verified whole: it waits until what it stands on is here. */
 export const takeReanchor = (
   draft: Draft,
   { from, laneSequence, packet }: ReceivedOf<"completed_reanchor">,

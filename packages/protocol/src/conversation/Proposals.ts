@@ -13,6 +13,7 @@ import { isVoid, repeatRefusal } from "./Refusals.ts";
 import type { OpenRecord, SignerMap } from "./State.ts";
 import { nextHeight, openRecordOf, subjectOf } from "./State.ts";
 
+/** Kept, with its place in the lane, when everything about it is true; judged when its predecessor is the head. */
 export const takeProposal = (
   draft: Draft,
   { from, laneSequence, packet }: ReceivedOf<"proposal_packet">,

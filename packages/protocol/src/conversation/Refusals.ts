@@ -24,6 +24,7 @@ const byAction = ({ state }: Draft, actionHash: OpenRecord["actionHash"]): OpenR
 
 // ---------- withdrawals
 
+/** Kept beside its proposal: whoever has not voted for that refuses it. */
 export const takeWithdrawal = (
   draft: Draft,
   { from, laneSequence, packet }: ReceivedOf<"withdrawal">,
@@ -76,6 +77,7 @@ const withdrawProposal = (draft: Draft): boolean => {
 
 // ---------- refusals
 
+/** Kept beside the record that it refuses: enough of them make it void. */
 export const takeRefusal = (draft: Draft, { from, laneSequence, packet }: ReceivedOf<"refusal">): void => {
   const record = byAction(draft, packet.actionHash);
   if (record === undefined || from in record.refusals) return;
@@ -212,6 +214,6 @@ export const expire = (draft: Draft, postId: PostId, expiredAt: number): void =>
   draft.commands.push({ kind: "intent-ended", postId, outcome: "outcome-unknown" });
 };
 
-/** The rules of this file, in their order; whether one of them changed anything. */
+/** Stop what was refused, withdraw, refuse what gets no vote of this member, and let go of what is void or has ended. */
 export const settleRefusals = (draft: Draft): boolean =>
   stopRefused(draft) || withdrawProposal(draft) || refuse(draft) || releaseVoid(draft) || endWithdrawn(draft);

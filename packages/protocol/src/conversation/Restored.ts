@@ -130,5 +130,5 @@ const wishOut = (draft: Draft): boolean => {
   return floor !== null && inputs.folded && reached(state.rounds) <= floor && wishFor(draft, floor + 1);
 };
 
-/** The rules of this file, in their order; whether one of them changed anything. */
+/** Without memory: recover under an anchor above the floor, and wish for a round there until then. */
 export const settleRestored = (draft: Draft): boolean => recover(draft) || wishOut(draft);

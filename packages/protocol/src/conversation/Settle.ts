@@ -34,26 +34,10 @@ import {
 const isDurable = (draft: Draft, record: OpenRecord): boolean =>
   Object.keys(record.durability).length >= draft.inputs.members.quorum;
 
-/** Applies the rules until none of them changes anything. */
-export const settle = (draft: Draft): void => {
-  while (
-    commitCertified(draft) ||
-    settleRestored(draft) ||
-    changeRounds(draft) ||
-    tryPending(draft) ||
-    carry(draft) ||
-    settleRefusals(draft) ||
-    takeLock(draft) ||
-    castActionVote(draft) ||
-    castDurabilityVote(draft) ||
-    spreadOwnCertificate(draft) ||
-    passOn(draft) ||
-    propose(draft)
-  ) {
-    draft.progressed = true;
-  }
-};
+/** Changes the draft where it applies, and says whether it did. */
+type Rule = (draft: Draft) => boolean;
 
+/** Signatures enough, under the record's own anchor or the one that carries it: the record is certified, and is the head. */
 const commitCertified = (draft: Draft): boolean => {
   const { members, self, now } = draft.inputs;
   const record = draft.state.open.find(
@@ -213,6 +197,7 @@ const acceptAnchor = (draft: Draft, record: OpenRecord): void => {
   adopt(draft, core.action.anchor);
 };
 
+/** The lock's action vote goes to its author, once, when the lane is folded. */
 const castActionVote = (draft: Draft): boolean => {
   const { state, inputs } = draft;
   const { lock, actionVote } = state.slot;
@@ -366,4 +351,25 @@ const multicastProposalOf = (draft: Draft, record: OpenRecord): void => {
       ? { actionVote: { signerAgentId: record.author, signature: vote } }
       : {}),
   });
+};
+
+/** In this order: the first that changes anything is followed by the first again. */
+export const rules: ReadonlyArray<Rule> = [
+  commitCertified,
+  settleRestored,
+  changeRounds,
+  tryPending,
+  carry,
+  settleRefusals,
+  takeLock,
+  castActionVote,
+  castDurabilityVote,
+  spreadOwnCertificate,
+  passOn,
+  propose,
+];
+
+/** Applies the rules until none of them changes anything. */
+export const settle = (draft: Draft): void => {
+  while (rules.some((rule) => rule(draft))) draft.progressed = true;
 };

@@ -58,6 +58,7 @@ const isKnown = (
   return round < stated || (round === stated && (kept || !leads));
 };
 
+/** Counts with its proofs only: its signer is bound to that round, and its leader may complete it with this. */
 export const takeStatement = (
   draft: Draft,
   { from, laneSequence, packet }: ReceivedOf<"statement_packet">,

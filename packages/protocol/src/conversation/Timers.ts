@@ -13,6 +13,7 @@ import { repeatRound, stallTick } from "./Rounds.ts";
 import { endCourtesy, multicastActionCertificate, multicastNotice, multicastProposal } from "./Settle.ts";
 import { isCarrying, isVoting, subjectOf } from "./State.ts";
 
+/** Time passed: courtesy and intents end, silence repeats own signed work, a certificate is spread, a stall is cause for a round. */
 export const tick = (draft: Draft): void => {
   const { state, inputs } = draft;
   if (state.yieldUntil !== null && state.yieldUntil <= inputs.now) endCourtesy(draft);

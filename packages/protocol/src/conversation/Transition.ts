@@ -31,15 +31,19 @@ const nothing = (): void => undefined;
 /** Only the endpoint knows the Router's key: it verifies the proof, keeps it, and gives a true one as `wish-round`. */
 const forEndpoint = (draft: Draft): void => draft.note("a proof about the Router did not verify");
 
+/** There is a connection to ask over: for what is lacking, and for the rounds of others by a member without memory. */
+const folded = (draft: Draft): void => {
+  askRoundsAnew(draft);
+  askAnew(draft);
+};
+
+/** What the Router lost may have been anything: the members are asked. */
 const gap = (draft: Draft): void => fallBehind(draft, { gap: true }, null);
 
 const anyPhase = {
   submitted: nothing,
   resumed: resume,
-  folded: (draft: Draft): void => {
-    askRoundsAnew(draft);
-    askAnew(draft);
-  },
+  folded,
   gap,
   restored: loseMemory,
   "wish-round": wishAnew,

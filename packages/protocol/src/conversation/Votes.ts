@@ -91,6 +91,7 @@ const keepCarrying = (
 const isForCarried = ({ state }: Draft, recordHash: RecordHash, anchorHash: AnchorHash): boolean =>
   state.anchor?.carried === recordHash && state.anchor.anchorHash === anchorHash;
 
+/** Verified votes are kept beside the record that they name; votes for an unknown record are cause to ask. */
 export const takeVotes = (draft: Draft, { from, laneSequence, packet }: ReceivedOf<"vote_packet">): void => {
   const { head } = draft.state;
   for (const vote of packet.actionVotes) keepVotes(draft, vote.recordHash, "action", [vote]);
@@ -134,6 +135,7 @@ const helpStraggler = (draft: Draft, from: AgentId): void => {
   };
 };
 
+/** A quorum that lets the record stand: its votes are kept, and a core that is not here is asked for. */
 export const takeActionCertificate = (
   draft: Draft,
   { from, laneSequence, packet }: ReceivedOf<"action_certificate">,
@@ -212,6 +214,7 @@ const namedBy = (packet: ReceivedOf<"action_certificate">["packet"]): Named => {
   return { recordHash, actionHash, height, previousRecordHash, anchorHash };
 };
 
+/** The evidence that a record is certified: its votes are kept, and whoever cannot commit it asks. */
 export const takeNotice = (
   draft: Draft,
   { from, laneSequence, packet }: ReceivedOf<"certified_notice">,

@@ -45,6 +45,7 @@ const multicastWish = (draft: Draft, round: number): void => {
 export const raise = (map: Rounds["wishes"], signer: AgentId, round: number): Rounds["wishes"] =>
   round > (map[signer] ?? -1) ? { ...map, [signer]: round } : map;
 
+/** The highest round that each other member wished for is kept. */
 export const takeWish = (draft: Draft, { from, laneSequence, packet }: ReceivedOf<"wish">): void => {
   const { signature, ...statement } = packet;
   if (statement.round <= (draft.state.rounds.wishes[from] ?? 0)) return;
