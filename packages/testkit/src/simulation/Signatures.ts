@@ -10,7 +10,6 @@ import type {
   RecordHash,
 } from "@social-harness/protocol/identity/Identifier";
 import type { RecordCore } from "@social-harness/protocol/history/Record";
-import * as Void from "@social-harness/protocol/history/Void";
 import type { OwnVote } from "./Disk.ts";
 import type { Committed, Member } from "./FoldWorld.ts";
 import { thresholdsOf, violate } from "./Violation.ts";
@@ -58,7 +57,7 @@ export interface Signatures {
 }
 
 export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Signatures => {
-  const { faulty, quorum, actionOf } = thresholdsOf(n);
+  const { faulty, quorum, actionOf, voidOf } = thresholdsOf(n);
   const support = new Map<RecordHash, Support>();
   const certifiable = new Map<number, RecordHash>();
   const actedIn = new Map<string, RecordHash>();
@@ -153,7 +152,7 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
     const voted = support.get(recordHash);
     if (voted === undefined) return;
     const refusers = [...members.values()].filter(({ refused }) => refused.has(voted.actionHash)).length;
-    if (refusers + byzantine.size < Void.refusalsNeeded(n, voted.height))
+    if (refusers + byzantine.size < voidOf(voted.height))
       violate("void", `${index} gave up its vote for a record that can still be certified`);
     const { slots } = signedBy(id);
     for (const [slot, named] of slots)

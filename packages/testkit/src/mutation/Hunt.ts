@@ -1,0 +1,85 @@
+// Hunts mutants: each in a copy of its own, in a process of its own, as many at once as there are cores. What a mutant is
+// caught at must hold without it, else it proves nothing.
+
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { failureOf } from "../simulation/Minimise.ts";
+import { apply, type Mutant } from "./Mutant.ts";
+import type { Searched, SearchOptions } from "./Search.ts";
+import * as SourceCopy from "./SourceCopy.ts";
+
+export interface Hunted extends Searched {
+  readonly mutant: Mutant;
+  /** It was caught, at a seed that holds without it. */
+  readonly caught: boolean;
+  /** Why not, or null. */
+  readonly escape: string | null;
+  readonly seconds: number;
+}
+
+export interface HuntOptions {
+  readonly first: number;
+  /** Seeds for each mutant; null: as many as each states. */
+  readonly seeds: number | null;
+  readonly jobs: number;
+  readonly onHunted?: (hunted: Hunted) => void;
+}
+
+/** A mutant that makes the fold run for ever is not caught: no oracle has said anything. */
+const secondsMax = 600;
+
+const nothing: Searched = { sighting: null, seeds: 0, defects: 0, defect: null };
+
+/** Searches in a copy. A process that ends otherwise than with its result says how. */
+const searchIn = (folder: string, options: SearchOptions): Promise<Searched | string> =>
+  new Promise((resolve) => {
+    const program = join(folder, "packages/testkit/src/mutation/Search.ts");
+    const timeout = secondsMax * 1_000;
+    execFile(process.execPath, [program, JSON.stringify(options)], { timeout }, (error, stdout, stderr) => {
+      if (error === null) resolve(JSON.parse(stdout) as Searched);
+      else if (error.killed === true) resolve(`no end within ${secondsMax} s`);
+      else resolve(stderr.split("\n").find((line) => /Error/.test(line)) ?? error.message);
+    });
+  });
+
+const escapeOf = ({ scenario }: Mutant, { sighting, defects, defect }: Searched): string | null => {
+  if (sighting === null)
+    return defects === 0 ? "no oracle objects" : `no oracle objects; ${defects} seeds end with: ${defect}`;
+  const without = failureOf(sighting.seed, { scenario });
+  return without === null ? null : `seed ${sighting.seed} fails without it too: ${without.message}`;
+};
+
+export const hunt = async (mutant: Mutant, { first, seeds }: HuntOptions): Promise<Hunted> => {
+  const started = performance.now();
+  const copy = SourceCopy.create();
+  try {
+    apply(mutant, copy.read, copy.write);
+    const count = seeds ?? mutant.seeds;
+    const result = await searchIn(copy.folder, { first, count, scenario: mutant.scenario });
+    const searched = typeof result === "string" ? nothing : result;
+    const escape = typeof result === "string" ? result : escapeOf(mutant, result);
+    const seconds = (performance.now() - started) / 1_000;
+    return { ...searched, mutant, caught: escape === null, escape, seconds };
+  } finally {
+    copy.remove();
+  }
+};
+
+/** Hunts all of them, and returns them in their order. */
+export const huntAll = async (
+  mutants: ReadonlyArray<Mutant>,
+  options: HuntOptions,
+): Promise<ReadonlyArray<Hunted>> => {
+  const results: Array<Hunted> = [];
+  const waiting = [...mutants.entries()];
+  const work = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [place, mutant] = next;
+      const hunted = await hunt(mutant, options);
+      results[place] = hunted;
+      options.onHunted?.(hunted);
+    }
+  };
+  await Promise.all(Array.from({ length: options.jobs }, work));
+  return results;
+};

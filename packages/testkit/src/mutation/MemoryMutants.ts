@@ -1,0 +1,130 @@
+// Bugs about disks: what is not written before it counts, what a restart forgets, and what an old backup must not sign.
+
+import type { Mutant } from "./Mutant.ts";
+
+const fold = "packages/protocol/src/conversation";
+const simulation = "packages/testkit/src/simulation";
+
+export const memoryMutants: ReadonlyArray<Mutant> = [
+  {
+    name: "lock-unsynced",
+    why: "A lock that a crash takes back lets its member vote for another record in the same slot.",
+    edits: [
+      {
+        file: `${simulation}/Disk.ts`,
+        text: "  state: JSON.parse(JSON.stringify(disk.state)) as State,\n",
+        replacement:
+          "  state: JSON.parse(JSON.stringify({ ...disk.state, slot: { ...disk.state.slot, lock: null, actionVote: null } })) as State,\n",
+      },
+    ],
+    scenario: null,
+    seeds: 300,
+  },
+  {
+    name: "send-before-durable",
+    why: "An envelope that leaves before its turn is on disk says what a crash makes untrue.",
+    edits: [
+      {
+        file: `${simulation}/FoldWorld.ts`,
+        text: "    if (world.dies(member)) {\n",
+        replacement:
+          "    if (world.dies(member)) {\n      member.disk = { ...member.disk, outbox: after.outbox };\n",
+      },
+    ],
+    scenario: "disks",
+    seeds: 300,
+  },
+  {
+    name: "vote-again-after-restart",
+    why: "A process that starts again is the same member: it has voted.",
+    edits: [
+      {
+        file: `${fold}/Timers.ts`,
+        text: "  state.silence = null;\n  state.rounds = { ...state.rounds, stall: null, heard: [] };\n",
+        replacement:
+          "  state.silence = null;\n  state.slot = { ...state.slot, actionVote: null };\n  state.rounds = { ...state.rounds, stall: null, heard: [] };\n",
+      },
+    ],
+    scenario: null,
+    seeds: 300,
+  },
+  {
+    name: "stage-again-after-restart",
+    why: "A second durability vote in a slot stands against the promise of the first.",
+    edits: [
+      {
+        file: `${fold}/Timers.ts`,
+        text: "  state.silence = null;\n  state.rounds = { ...state.rounds, stall: null, heard: [] };\n",
+        replacement:
+          "  state.silence = null;\n  state.slot = { ...state.slot, durabilityVote: null };\n  state.rounds = { ...state.rounds, stall: null, heard: [] };\n",
+      },
+    ],
+    scenario: null,
+    seeds: 300,
+  },
+  {
+    name: "drop-pending-rows",
+    why: "A post that is certified without a row for its reader is never read.",
+    edits: [
+      {
+        file: `${simulation}/Disk.ts`,
+        text: "pending = [...pending, command.record.recordHash];",
+        replacement: "pending = [...disk.pending, command.record.recordHash];",
+      },
+    ],
+    scenario: null,
+    seeds: 300,
+  },
+  {
+    name: "restored-votes",
+    why: "A member whose disk is old does not know what it voted for, and votes against it.",
+    edits: [
+      {
+        file: `${fold}/Floor.ts`,
+        text: "  return floor === null || (state.anchor?.round ?? 0) <= floor;\n",
+        replacement: "  return floor === -1;\n",
+      },
+    ],
+    scenario: "restored",
+    seeds: 500,
+  },
+  {
+    name: "floor-of-own-disk",
+    why: "What the old disk knows is no bound for what its member signed since.",
+    edits: [
+      {
+        file: `${fold}/Floor.ts`,
+        text: "return Math.max(told[place - 1] ?? 0, restored.round);",
+        replacement: "return restored.round;",
+      },
+    ],
+    scenario: "restored",
+    seeds: 2_000,
+  },
+  {
+    name: "floor-of-first-answer",
+    why: "One member alone may be behind, or lie, about the round that the restored one had voted in.",
+    edits: [
+      {
+        file: `${fold}/Floor.ts`,
+        text: "if (told.length < (n < 4 ? n - 1 : quorumOf(n))) return null;",
+        replacement: "if (told.length < 1) return null;",
+      },
+    ],
+    scenario: "restored",
+    seeds: 2_000,
+  },
+  {
+    name: "restored-binds-on-wishes",
+    why: "A member without memory may have stated the round that others only wish for, and would state it otherwise.",
+    edits: [
+      {
+        file: `${fold}/Rounds.ts`,
+        text: "const bindingRound = state.restored === null ? Math.max(quorumAt, statedAt) : statedAt;",
+        replacement: "const bindingRound = Math.max(quorumAt, statedAt);",
+      },
+    ],
+    scenario: "restored",
+    seeds: 2_000,
+  },
+];

@@ -1,0 +1,16 @@
+// All deliberate bugs that the simulator has to see.
+
+import { evidenceMutants } from "./EvidenceMutants.ts";
+import { memoryMutants } from "./MemoryMutants.ts";
+import type { Mutant } from "./Mutant.ts";
+import { progressMutants } from "./ProgressMutants.ts";
+import { roundMutants } from "./RoundMutants.ts";
+import { slotMutants } from "./SlotMutants.ts";
+
+export const mutants: ReadonlyArray<Mutant> = [
+  ...slotMutants,
+  ...evidenceMutants,
+  ...roundMutants,
+  ...progressMutants,
+  ...memoryMutants,
+];
