@@ -10,7 +10,7 @@ import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
 import { maySign } from "./OwnVotes.ts";
 import { oldIntents } from "./Restored.ts";
-import type { OpenRecord } from "./State.ts";
+import { nextHeight, type OpenRecord, type Withdrawing } from "./State.ts";
 
 /** Whether a record is one that this member has refused: it gets no lock and no action vote of it, ever. */
 export const isRefused = ({ inputs }: Draft, record: OpenRecord): boolean => inputs.self in record.refusals;
@@ -46,12 +46,27 @@ export const takeWithdrawal = (
 /** The owner wants an own intent to come to nothing. What nobody has seen ends at once; the rest is asked of the members. */
 export const withdraw = (draft: Draft, { postId }: { readonly postId: PostId }): void => {
   const { state } = draft;
-  if (state.withdrawing?.postId === postId) return;
+  if (isWithdrawing(draft, postId)) return;
   // Nor can it be said of what a lost memory may have proposed: that ends by itself when this member is back.
   if (oldIntents(draft).has(postId)) return;
   if (state.everProposed !== postId) return end(draft, postId, "withdrawn");
-  state.withdrawing = { postId, as: "withdrawn" };
+  beginWithdrawing(draft, postId, false);
 };
+
+const isWithdrawing = ({ state }: Draft, postId: PostId): boolean =>
+  state.withdrawing.some((withdrawn) => withdrawn.postId === postId);
+
+const beginWithdrawing = (draft: Draft, postId: PostId, told: boolean): void => {
+  const { state } = draft;
+  const isOut = ownOf(draft, postId).length > 0 || hadEarlierRound(draft);
+  state.withdrawing = [...state.withdrawing, { postId, told, height: isOut ? nextHeight(state) : null }];
+};
+
+/** Whether proposals for the open height were made in an earlier round: who holds a certificate of one may bring it back. */
+const hadEarlierRound = ({ state }: Draft): boolean =>
+  state.anchor !== null &&
+  state.anchor.round > 0 &&
+  nextHeight(state) === (state.anchor.base?.height ?? -1) + 1;
 
 /** The own proposals of the intent that is withdrawn: at most one a round, and those that are kept from earlier ones. */
 const ownOf = ({ state, inputs }: Draft, postId: PostId): ReadonlyArray<OpenRecord> =>
@@ -60,8 +75,10 @@ const ownOf = ({ state, inputs }: Draft, postId: PostId): ReadonlyArray<OpenReco
 /** Signs the withdrawal of every own proposal of the intent, once each, and tells everybody. */
 const withdrawProposal = (draft: Draft): boolean => {
   const { state, inputs } = draft;
-  if (state.withdrawing === null || !maySign(draft)) return false;
-  const records = ownOf(draft, state.withdrawing.postId).filter(({ withdrawal }) => withdrawal === null);
+  if (state.withdrawing.length === 0 || !maySign(draft)) return false;
+  const records = state.withdrawing
+    .flatMap(({ postId }) => ownOf(draft, postId))
+    .filter(({ withdrawal }) => withdrawal === null);
   for (const record of records) {
     const statement = {
       kind: "withdrawal" as const,
@@ -135,8 +152,9 @@ export const repeatRefusal = (draft: Draft, record: OpenRecord): void => {
 /** An own proposal whose end was asked for is said again together with the wish that it end. */
 export const repeatWithdrawals = (draft: Draft): void => {
   const { state, inputs } = draft;
-  if (state.withdrawing === null || !inputs.folded) return;
-  for (const { actionHash, withdrawal } of ownOf(draft, state.withdrawing.postId)) {
+  if (!inputs.folded) return;
+  const own = state.withdrawing.flatMap(({ postId }) => ownOf(draft, postId));
+  for (const { actionHash, withdrawal } of own) {
     if (withdrawal !== null)
       draft.multicast({ kind: "withdrawal", authorAgentId: inputs.self, actionHash, signature: withdrawal });
   }
@@ -161,13 +179,15 @@ const releaseVoid = (draft: Draft): boolean => {
   if (proposal?.recordHash === recordHash) state.proposal = null;
   if (state.spread?.recordHash === recordHash) state.spread = null;
   draft.keepOpen((other) => other.recordHash !== recordHash);
+  if (record.author === inputs.self && !hadEarlierRound(draft)) {
+    state.withdrawing = state.withdrawing.map((withdrawn) =>
+      withdrawn.postId === record.postId ? { ...withdrawn, height: null } : withdrawn,
+    );
+  }
   return true;
 };
 
-/**
- * The author of a GENESIS stops at the first refusal: with one member against it there is no conversation. It reports
- * `refused` once that is certain, because a liar may refuse and vote.
- */
+/** The author of a GENESIS stops at the first refusal and says so: with one member against it there is no conversation. */
 const stopRefused = (draft: Draft): boolean => {
   const { state, inputs } = draft;
   const record = state.open.find(
@@ -175,22 +195,24 @@ const stopRefused = (draft: Draft): boolean => {
       author === inputs.self &&
       height === 0 &&
       state.everProposed === postId &&
-      state.withdrawing === null &&
+      !isWithdrawing(draft, postId) &&
       Object.keys(refusals).some((signer) => signer !== inputs.self),
   );
   if (record === undefined) return false;
-  state.withdrawing = { postId: record.postId, as: "refused" };
+  beginWithdrawing(draft, record.postId, true);
+  end(draft, record.postId, "refused");
   return true;
 };
 
-/** A withdrawn intent has ended once no proposal of it can be certified any more. */
+/** A withdrawn intent has ended once no proposal of it can be certified any more: void, or another stands at its height. */
 const endWithdrawn = (draft: Draft): boolean => {
   const { state } = draft;
-  const { withdrawing } = state;
-  if (withdrawing === null || ownOf(draft, withdrawing.postId).length > 0) return false;
-  state.withdrawing = null;
-  if (withdrawing.as === null) state.everProposed = null;
-  else end(draft, withdrawing.postId, withdrawing.as);
+  const isOver = ({ postId, height }: Withdrawing): boolean =>
+    ownOf(draft, postId).length === 0 && (height === null || nextHeight(state) > height);
+  const over = state.withdrawing.find(isOver);
+  if (over === undefined) return false;
+  state.withdrawing = state.withdrawing.filter((withdrawn) => withdrawn !== over);
+  if (!over.told) end(draft, over.postId, "withdrawn");
   return true;
 };
 
@@ -206,12 +228,15 @@ const end = (draft: Draft, postId: PostId, outcome: "refused" | "withdrawn" | "o
  */
 export const expire = (draft: Draft, postId: PostId, expiredAt: number): void => {
   const { state, inputs } = draft;
-  if (state.everProposed !== postId) return end(draft, postId, "outcome-unknown");
-  state.withdrawing ??= { postId, as: "withdrawn" };
-  if (state.withdrawing.as === null || expiredAt + Limits.withdrawalMs > inputs.now) return;
-  state.withdrawing = { postId, as: null };
-  draft.endedIntents.add(postId);
-  draft.commands.push({ kind: "intent-ended", postId, outcome: "outcome-unknown" });
+  if (!isWithdrawing(draft, postId)) {
+    if (state.everProposed !== postId) return end(draft, postId, "outcome-unknown");
+    beginWithdrawing(draft, postId, false);
+  }
+  if (expiredAt + Limits.withdrawalMs > inputs.now) return;
+  state.withdrawing = state.withdrawing.map((withdrawn) =>
+    withdrawn.postId === postId ? { ...withdrawn, told: true } : withdrawn,
+  );
+  end(draft, postId, "outcome-unknown");
 };
 
 /** Stop what was refused, withdraw, refuse what gets no vote of this member, and let go of what is void or has ended. */

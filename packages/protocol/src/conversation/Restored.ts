@@ -112,7 +112,7 @@ const recover = (draft: Draft): boolean => {
     if (draft.endedIntents.has(postId) || isStillOpen(draft, postId)) continue;
     draft.endedIntents.add(postId);
     if (state.everProposed === postId) state.everProposed = null;
-    if (state.withdrawing?.postId === postId) state.withdrawing = null;
+    state.withdrawing = state.withdrawing.filter((withdrawn) => withdrawn.postId !== postId);
     draft.commands.push({ kind: "intent-ended", postId, outcome: "outcome-unknown" });
   }
   state.restored = null;

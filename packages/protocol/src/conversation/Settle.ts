@@ -100,7 +100,7 @@ export const commitRecord = (draft: Draft, record: Evidence.HistoryRecord): void
   if (mine) {
     draft.endedIntents.add(postId);
     if (state.everProposed === postId) state.everProposed = null;
-    if (state.withdrawing?.postId === postId) state.withdrawing = null;
+    state.withdrawing = state.withdrawing.filter((withdrawn) => withdrawn.postId !== postId);
     draft.commands.push({ kind: "intent-ended", postId, outcome: "certified" });
   }
   const next = nextHeight(state);
@@ -276,7 +276,7 @@ const propose = (draft: Draft): boolean => {
   if (!mayPropose(draft) || isDecided(state) || isCarrying(state)) return false;
   if (state.yieldUntil !== null && inputs.now < state.yieldUntil) return false;
   const passedOver = new Set(oldIntents(draft));
-  if (state.withdrawing !== null) passedOver.add(state.withdrawing.postId);
+  for (const { postId } of state.withdrawing) passedOver.add(postId);
   const next = inputs.reads.nextIntent(passedOver);
   if (next === null) return false;
   if (state.yieldUntil !== null) endCourtesy(draft);

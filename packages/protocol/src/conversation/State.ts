@@ -205,6 +205,18 @@ export const noRounds: Rounds = {
   heard: [],
 };
 
+/** An own intent that was proposed and is to come to nothing. */
+export interface Withdrawing {
+  readonly postId: PostId;
+  /** Its end was reported already. */
+  readonly told: boolean;
+  /**
+   * The height at which it may still be certified, by a proposal that is open or by one of an earlier round that some
+   * member holds a certificate of; null when there is none.
+   */
+  readonly height: number | null;
+}
+
 /** This member's memory was found to be older than what it signed. Until it recovers it signs nothing at or below a floor. */
 export interface Restored {
   /** Own intents persisted until then may have been proposed. */
@@ -232,8 +244,8 @@ export interface State {
   readonly proposal: { readonly recordHash: RecordHash; readonly postId: PostId } | null;
   /** The oldest own intent, once it has been proposed at any height: it can no longer simply expire. */
   readonly everProposed: PostId | null;
-  /** The own intent that is to come to nothing, and how it will have ended then; null when its end has been reported. */
-  readonly withdrawing: { readonly postId: PostId; readonly as: "withdrawn" | "refused" | null } | null;
+  /** Own intents that are to come to nothing: they are proposed no more. */
+  readonly withdrawing: ReadonlyArray<Withdrawing>;
   /** Records of the open height that refusals proved void under the accepted anchor: they are never judged again. */
   readonly voids: ReadonlyArray<RecordHash>;
   /** After an own record the authors in `yieldTo` go first until then. */
@@ -268,7 +280,7 @@ export const initial: State = {
   open: [],
   proposal: null,
   everProposed: null,
-  withdrawing: null,
+  withdrawing: [],
   voids: [],
   yieldUntil: null,
   yieldTo: [],

@@ -16,7 +16,9 @@ export interface Oracles {
 }
 
 /** Outcomes that promise that a post is in no chain and never will be. */
-const promisedAbsent: ReadonlySet<string> = new Set(["withdrawn", "refused"]);
+/** A refusal is reported at once; a liar may refuse and vote, and then the report was too early. */
+const promisedAbsent = (outcome: string, byzantine: number): boolean =>
+  outcome === "withdrawn" || (outcome === "refused" && byzantine === 0);
 
 export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles => {
   const { members, trust } = world;
@@ -95,7 +97,11 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
     const staged = before.state.slot.durabilityVote;
     if (staged === null || after.cores.has(staged)) return;
     const certified = after.records.some(({ recordHash }) => recordHash === staged);
-    if (!certified) violate("I3", `member ${member.index} lost a record that it had staged`);
+    // A later round that carries another record has shown that nobody can certify this one.
+    const { anchor } = after.state;
+    const isOvertaken =
+      anchor !== null && anchor.round > (before.state.anchor?.round ?? 0) && anchor.carried !== null;
+    if (!certified && !isOvertaken) violate("I3", `member ${member.index} lost a record that it had staged`);
   };
 
   /** I5: one pending row for each remote post, in chain order; and the cores are exactly those of open records. */
@@ -157,7 +163,7 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
     const post = `${id} ${postId}`;
     if (outcome === "certified" && !posted.has(post))
       violate("I4", `${index} was told of a certified post that is not`);
-    if (!promisedAbsent.has(outcome)) return;
+    if (!promisedAbsent(outcome, byzantine.size)) return;
     if (posted.has(post)) violate("I4", `${index} was told that a certified post is not`);
     absent.add(post);
   };
