@@ -205,7 +205,7 @@ const hasWork = (state: State, n: number): boolean =>
   areLeft(state, n) ||
   state.behind !== null ||
   state.spread !== null ||
-  state.withdrawing !== null ||
+  state.withdrawing.length > 0 ||
   state.yieldUntil !== null;
 
 export const save = (db: Database, conversation: Conversation): void => {
