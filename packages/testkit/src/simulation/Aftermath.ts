@@ -43,6 +43,31 @@ const heal = (run: Run): void => {
   }
 };
 
+/** Seconds between two attempts to split the open slot, and how many there are. */
+const splitEveryMs = 1_000;
+const splits = 600;
+
+/**
+ * Liars who split every slot they can slow a conversation down and do not stop it: the first slot of a round is its leader's,
+ * and sooner or later an honest one leads.
+ */
+const askProgress = (
+  { world, random, split, note }: Run,
+  present: ReadonlyArray<Member>,
+  certified: () => number,
+): void => {
+  const before = certified();
+  note("liars split every slot that they can");
+  const isWaiting = (): boolean =>
+    present.some(({ disk }) => disk.intents.some(({ outcome }) => outcome === null));
+  for (let i = 0; i < splits && isWaiting(); i++) {
+    split();
+    calm(world, { horizonMs: splitEveryMs, random });
+  }
+  if (isWaiting() && certified() === before)
+    violate("I6", "liars who split slots keep everything from being certified");
+};
+
 /** That the persisted intents of these members have ended. */
 const askEnded = (present: ReadonlyArray<Member>): void => {
   for (const { index, disk } of present) {
@@ -105,6 +130,7 @@ export const settleDown = (run: Run, certified: () => number): void => {
   const honest = run.honest.filter(({ held }) => !held);
   const isLive = mustLive(environment, run.honest);
   const present = honest.filter(({ index }) => index < run.honest.length - environment.absent);
+  if (environment.splitting && environment.mischief > 0 && isLive) askProgress(run, present, certified);
   const passes = (minutes: number): boolean => calm(world, { horizonMs: minutes * 60_000, random });
   passes(environment.nuisance ? 2 : 10);
   noteStandings(run);

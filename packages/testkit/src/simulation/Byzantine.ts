@@ -15,6 +15,8 @@ import { createLiars, type Deed, headOf, type Liars, type LiarsOptions, type Vot
 export interface Byzantine {
   /** One member does one bad thing. */
   readonly act: () => void;
+  /** One member proposes something else to each half of the others, so that the open slot may split. */
+  readonly split: () => void;
 }
 
 export interface ByzantineOptions extends LiarsOptions {
@@ -25,17 +27,21 @@ export interface ByzantineOptions extends LiarsOptions {
 /** Whose question is waiting is mostly answered before anything else is done: an answer may well be a trap. */
 const answersFirst = 0.7;
 
-/** Proposals: whole ones, two different ones in one slot, or one that only half of the members can open. */
-const proposing = (liars: Liars): ReadonlyArray<Deed> => {
-  const { random, honest, newCore, proposal, multicast, send } = liars;
-  const propose: Deed = (from, near) => send(from, proposal(from, newCore(from, near)), random.chance(0.95));
-  const split: Deed = (from, near) => {
+/** Two different proposals in one slot, each for one half of the members. */
+const splitting =
+  (liars: Liars): Deed =>
+  (from, near) => {
+    const { random, honest, newCore, proposal, multicast } = liars;
     const half = new Set(honest.filter(() => random.chance(0.5)).map(({ id }) => id));
     const rest = new Set(honest.filter(({ id }) => !half.has(id)).map(({ id }) => id));
     multicast(from, proposal(from, newCore(from, near)), half);
     multicast(from, proposal(from, newCore(from, near)), rest);
   };
-  return [propose, propose, split];
+
+const proposing = (liars: Liars): ReadonlyArray<Deed> => {
+  const { random, newCore, proposal, send } = liars;
+  const propose: Deed = (from, near) => send(from, proposal(from, newCore(from, near)), random.chance(0.95));
+  return [propose, propose, splitting(liars)];
 };
 
 /** Votes and certificates: true ones to few, thinned and spoilt ones to many, and full ones kept back. */
@@ -236,7 +242,9 @@ export const createByzantine = ({ nuisance, secretive, ...options }: ByzantineOp
     ...roundDeeds(liars, secretive),
   ];
   const answer = answering(liars);
+  const split = splitting(liars);
   return {
+    split: () => split(random.pick(members), random.pick(honest)),
     act: () => {
       if (!answer()) random.pick(deeds)(random.pick(members), random.pick(honest));
     },

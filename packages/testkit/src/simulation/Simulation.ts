@@ -83,6 +83,7 @@ export const simulate = (seed: number, change: Partial<Environment> = {}, how: H
     honest,
     random,
     act: () => mischief?.act(),
+    split: () => mischief?.split(),
     note: (line: string) => trace?.note(line),
   };
   const onStep = (step: number): void => {
