@@ -43,13 +43,12 @@ const heal = (run: Run): void => {
   }
 };
 
-/** Seconds between two attempts to split the open slot, and how many there are. */
-const splitEveryMs = 1_000;
-const splits = 600;
+/** How long liars go on splitting slots. */
+const splittingMs = 600_000;
 
 /**
- * Liars who split every slot they can slow a conversation down and do not stop it: the first slot of a round is its leader's,
- * and sooner or later an honest one leads.
+ * Liars who split every slot as it opens slow a conversation down and do not stop it: the first slot of a round is its
+ * leader's, and sooner or later an honest one leads.
  */
 const askProgress = (
   { world, random, split, note }: Run,
@@ -57,13 +56,23 @@ const askProgress = (
   certified: () => number,
 ): void => {
   const before = certified();
-  note("liars split every slot that they can");
+  const opened = new Set<string>();
+  let isOver = false;
+  note("liars split every slot as it opens");
+  const splitOpen = (member: Member): void => {
+    const { head, anchor } = member.disk.state;
+    const slot = `${head?.recordHash} ${anchor?.anchorHash}`;
+    if (isOver || opened.has(slot)) return;
+    opened.add(slot);
+    split(member);
+  };
+  world.onCommitted.push(({ member }) => splitOpen(member));
   const isWaiting = (): boolean =>
     present.some(({ disk }) => disk.intents.some(({ outcome }) => outcome === null));
-  for (let i = 0; i < splits && isWaiting(); i++) {
-    split();
-    calm(world, { horizonMs: splitEveryMs, random });
-  }
+  for (const member of present) splitOpen(member);
+  for (const { index } of present) world.submit(index, `post of ${index} among liars`);
+  calm(world, { horizonMs: splittingMs, random });
+  isOver = true;
   if (isWaiting() && certified() === before)
     violate("I6", "liars who split slots keep everything from being certified");
 };

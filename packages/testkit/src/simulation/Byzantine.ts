@@ -10,13 +10,14 @@ import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import * as VerifyRecord from "@social-harness/protocol/history/VerifyRecord";
 import { roundDeeds } from "./ByzantineRounds.ts";
 import { certifiedBy, genesisAnchorOf } from "./Certify.ts";
+import type { Member } from "./FoldWorld.ts";
 import { createLiars, type Deed, headOf, type Liars, type LiarsOptions, type VoteKind } from "./Liars.ts";
 
 export interface Byzantine {
   /** One member does one bad thing. */
   readonly act: () => void;
   /** One member proposes something else to each half of the others, so that the open slot may split. */
-  readonly split: () => void;
+  readonly split: (near: Member) => void;
 }
 
 export interface ByzantineOptions extends LiarsOptions {
@@ -244,7 +245,7 @@ export const createByzantine = ({ nuisance, secretive, ...options }: ByzantineOp
   const answer = answering(liars);
   const split = splitting(liars);
   return {
-    split: () => split(random.pick(members), random.pick(honest)),
+    split: (near) => split(random.pick(members), near),
     act: () => {
       if (!answer()) random.pick(deeds)(random.pick(members), random.pick(honest));
     },

@@ -16,7 +16,7 @@ export interface Run {
   /** What a Byzantine member does next. */
   readonly act: () => void;
   /** What one does to split the open slot. */
-  readonly split: () => void;
+  readonly split: (near: Member) => void;
   /** For the trace: what the storm itself does. */
   readonly note: (line: string) => void;
 }
