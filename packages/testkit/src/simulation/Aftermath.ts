@@ -50,6 +50,40 @@ const heal = (run: Run): void => {
   }
 };
 
+/** How long liars go on splitting slots. */
+const splittingMs = 600_000;
+
+/**
+ * Liars who split every slot as it opens slow a conversation down and do not stop it: the first slot of a round is its
+ * leader's, and sooner or later an honest one leads.
+ */
+const askProgress = (
+  { world, random, split, note }: Run,
+  present: ReadonlyArray<Member>,
+  certified: () => number,
+): void => {
+  const before = certified();
+  const opened = new Set<string>();
+  let isOver = false;
+  note("liars split every slot as it opens");
+  const splitOpen = (member: Member): void => {
+    const { head, anchor } = member.disk.state;
+    const slot = `${head?.recordHash} ${anchor?.anchorHash}`;
+    if (isOver || opened.has(slot)) return;
+    opened.add(slot);
+    split(member);
+  };
+  world.onCommitted.push(({ member }) => splitOpen(member));
+  const isWaiting = (): boolean =>
+    present.some(({ disk }) => disk.intents.some(({ outcome }) => outcome === null));
+  for (const member of present) splitOpen(member);
+  for (const { index } of present) world.submit(index, `post of ${index} among liars`);
+  calm(world, { horizonMs: splittingMs, random });
+  isOver = true;
+  if (isWaiting() && certified() === before)
+    violate("I6", "liars who split slots keep everything from being certified");
+};
+
 /** A withdrawn post whose round has gone waits for the next record at its height; without one nobody can say. */
 const isLeftToNext = ({ disk }: Member, postId: PostId): boolean =>
   disk.state.withdrawing.some((withdrawn) => withdrawn.postId === postId && withdrawn.height !== null);
@@ -121,6 +155,7 @@ export const settleDown = (run: Run, certified: () => number): void => {
   const { honest } = run;
   const isLive = mustLive(environment);
   const present = honest.filter(({ index }) => index < honest.length - environment.absent);
+  if (environment.splitting && environment.mischief > 0 && isLive) askProgress(run, present, certified);
   const passes = (minutes: number): boolean => calm(world, { horizonMs: minutes * 60_000, random });
   passes(environment.nuisance ? 2 : 10);
   noteStandings(run);

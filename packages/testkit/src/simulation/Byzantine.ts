@@ -11,11 +11,14 @@ import * as Statement from "@social-harness/protocol/history/Statement";
 import * as VerifyRecord from "@social-harness/protocol/history/VerifyRecord";
 import { roundDeeds } from "./ByzantineRounds.ts";
 import { certifiedBy, genesisAnchorOf } from "./Certify.ts";
+import type { Member } from "./FoldWorld.ts";
 import { createLiars, type Deed, headOf, type Liars, type LiarsOptions, type VoteKind } from "./Liars.ts";
 
 export interface Byzantine {
   /** One member does one bad thing. */
   readonly act: () => void;
+  /** One member proposes something else to each half of the others, so that the open slot may split. */
+  readonly split: (near: Member) => void;
 }
 
 export interface ByzantineOptions extends LiarsOptions {
@@ -26,17 +29,21 @@ export interface ByzantineOptions extends LiarsOptions {
 /** Whose question is waiting is mostly answered before anything else is done: an answer may well be a trap. */
 const answersFirst = 0.7;
 
-/** Proposals: whole ones, two different ones in one slot, or one that only half of the members can open. */
-const proposing = (liars: Liars): ReadonlyArray<Deed> => {
-  const { random, honest, newCore, proposal, multicast, send } = liars;
-  const propose: Deed = (from, near) => send(from, proposal(from, newCore(from, near)), random.chance(0.95));
-  const split: Deed = (from, near) => {
+/** Two different proposals in one slot, each for one half of the members. */
+const splitting =
+  (liars: Liars): Deed =>
+  (from, near) => {
+    const { random, honest, newCore, proposal, multicast } = liars;
     const half = new Set(honest.filter(() => random.chance(0.5)).map(({ id }) => id));
     const rest = new Set(honest.filter(({ id }) => !half.has(id)).map(({ id }) => id));
     multicast(from, proposal(from, newCore(from, near)), half);
     multicast(from, proposal(from, newCore(from, near)), rest);
   };
-  return [propose, propose, split];
+
+const proposing = (liars: Liars): ReadonlyArray<Deed> => {
+  const { random, newCore, proposal, send } = liars;
+  const propose: Deed = (from, near) => send(from, proposal(from, newCore(from, near)), random.chance(0.95));
+  return [propose, propose, splitting(liars)];
 };
 
 /** Votes and certificates: true ones to few, thinned and spoilt ones to many, and full ones kept back. */
@@ -253,7 +260,9 @@ export const createByzantine = ({ nuisance, secretive, ...options }: ByzantineOp
     ...roundDeeds(liars, secretive),
   ];
   const answer = answering(liars);
+  const split = splitting(liars);
   return {
+    split: (near) => split(random.pick(members), near),
     act: () => {
       if (!answer()) random.pick(deeds)(random.pick(members), random.pick(honest));
     },

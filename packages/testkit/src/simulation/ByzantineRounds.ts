@@ -113,10 +113,15 @@ const changing = (liars: Liars, secretive: boolean): ReadonlyArray<Deed> => {
     send(from, packet, random.chance(0.95));
   };
 
+  /** Another's statement as this member's own, with a later round for what is prepared, or one that nobody made. */
   const inventedBy = (member: Member, round: number): ReturnType<typeof signedOf> => {
-    const prepared = random.chance(0.5)
-      ? null
-      : { recordHash: recentHash(), height: 0, round: random.below(3) };
+    const model = heard().findLast(
+      (packet) => packet.statement.round === round && random.chance(0.6),
+    )?.statement;
+    const known = model?.prepared ?? null;
+    const strange = { recordHash: recentHash(), height: 0, round: random.below(3) };
+    const later = known === null ? null : { ...known, round: known.round + random.below(3) };
+    const prepared = random.chance(0.3) ? null : random.chance(0.7) ? later : strange;
     const statement: Statement.ReanchorStatement = {
       kind: "reanchor_statement",
       signerAgentId: member.id,
@@ -124,7 +129,7 @@ const changing = (liars: Liars, secretive: boolean): ReadonlyArray<Deed> => {
       membershipHash,
       round,
       routerInstanceId: world.routerInstanceId,
-      head: null,
+      head: model?.head ?? null,
       prepared,
     };
     return { ...statement, signature: Statement.sign(member.signer, statement) };

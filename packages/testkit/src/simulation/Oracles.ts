@@ -129,16 +129,32 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
     }
   };
 
+  /** Whoever leads: what an accepted round carries was prepared in the round that decided for it, or later. */
+  const askCarried = ({ body, statements }: CompletedReanchor): void => {
+    const { carriedRecordHash } = body;
+    if (carriedRecordHash === null || prior.has(carriedRecordHash)) return;
+    const height = 1 + Math.max(...statements.map(({ head }) => head?.height ?? -1));
+    const claimed = statements.map(({ prepared }) =>
+      prepared?.recordHash === carriedRecordHash && prepared.height === height ? prepared.round : -1,
+    );
+    if (signatures.preparedIn(carriedRecordHash) < Math.max(...claimed))
+      violate("statement", `round ${body.round} carries a record by a claim that nothing can prove`);
+  };
+
   const leaderOf = (round: number): AgentId => members.ids[round % members.n] as AgentId;
 
   /** An honest leader completes its round once, and from anybody else nothing is accepted: its round has one anchor. */
-  const askAnchor = ({ member, commands, after }: Committed): void => {
+  const askAnchor = ({ member, commands, before, after }: Committed): void => {
     for (const command of commands) {
       if (command.kind !== "keep-anchor" || command.anchor.kind !== "completed_reanchor") continue;
       auditor.askReanchor(command.anchor);
       askClaims(command.anchor);
     }
     const { anchor } = after.state;
+    if (anchor !== null && anchor.anchorHash !== before.state.anchor?.anchorHash) {
+      const whole = after.anchors.get(anchor.anchorHash);
+      if (whole?.kind === "completed_reanchor") askCarried(whole);
+    }
     if (anchor === null || anchor.round === 0) return;
     const first = accepted.get(anchor.round);
     if (first === undefined) accepted.set(anchor.round, anchor.anchorHash);

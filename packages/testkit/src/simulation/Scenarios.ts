@@ -15,6 +15,8 @@ export interface Environment {
   readonly nuisance: boolean;
   /** Byzantine members show no certificate before its round is over. */
   readonly secretive: boolean;
+  /** After the storm, Byzantine members split every slot that they can for ten minutes. */
+  readonly splitting: boolean;
   /** How much of the storm is theirs. */
   readonly mischief: number;
   /** A certified GENESIS stands on every disk from the start. */
@@ -87,6 +89,7 @@ const fair = (random: Random, n: number): Environment => ({
   byzantine: 0,
   nuisance: false,
   secretive: false,
+  splitting: false,
   mischief: 0,
   opened: true,
   absent: 0,
@@ -235,7 +238,10 @@ export const scenarios = {
   replaced: { weight: 8, draw: (random) => underRouter(random, "replaced", 0.02) },
   equivocating: { weight: 8, draw: (random) => underRouter(random, "equivocates", 0.05) },
   /** One liar of four, or two of seven, with everything that liars can do. */
-  liars: { weight: 10, draw: (random) => lying(random, false) },
+  liars: {
+    weight: 10,
+    draw: (random) => ({ ...lying(random, false), splitting: random.chance(0.2) }),
+  },
   /** The same liars, who only never propose. */
   nuisance: { weight: 4, draw: (random) => lying(random, true) },
   links: {

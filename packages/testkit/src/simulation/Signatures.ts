@@ -54,6 +54,8 @@ export interface Signatures {
   readonly made: (signer: AgentId, signature: string) => boolean;
   /** Whether certificates for a statement's claims can exist, in the very rounds that it names. */
   readonly provable: (claims: Claims) => boolean;
+  /** The latest round in which certificates can show a record prepared, or -1. */
+  readonly preparedIn: (recordHash: RecordHash) => number;
 }
 
 export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Signatures => {
@@ -256,6 +258,14 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
       const voted = support.get(prepared.recordHash);
       if (voted === undefined || voted.height !== prepared.height || !isActed(voted)) return false;
       return prepared.round === voted.round || byAll(voted.carry.get(prepared.round) ?? new Set()) >= quorum;
+    },
+    preparedIn: (recordHash) => {
+      const voted = support.get(recordHash);
+      if (voted === undefined || !isActed(voted)) return -1;
+      const carried = [...voted.carry]
+        .filter(([, signers]) => byAll(signers) >= quorum)
+        .map(([round]) => round);
+      return Math.max(voted.round ?? -1, ...carried);
     },
     made: (signer, signature) => members.get(signer)?.signatures.has(signature) === true,
   };

@@ -8,7 +8,7 @@ import { createAgents } from "./Agents.ts";
 import { createByzantine } from "./Byzantine.ts";
 import { openConversation } from "./Certify.ts";
 import type { Coverage } from "./Coverage.ts";
-import { createWorld, type World } from "./FoldWorld.ts";
+import { createWorld, type Member, type World } from "./FoldWorld.ts";
 import { watch } from "./Oracles.ts";
 import { createRandom, mix } from "./Random.ts";
 import { draw, type Environment, type ScenarioName, scenarioOf } from "./Scenarios.ts";
@@ -83,6 +83,7 @@ export const simulate = (seed: number, change: Partial<Environment> = {}, how: H
     honest,
     random,
     act: () => mischief?.act(),
+    split: (near: Member) => mischief?.split(near),
     note: (line: string) => trace?.note(line),
   };
   const onStep = (step: number): void => {

@@ -15,6 +15,8 @@ export interface Run {
   readonly random: Random;
   /** What a Byzantine member does next. */
   readonly act: () => void;
+  /** What one does to split the open slot. */
+  readonly split: (near: Member) => void;
   /** For the trace: what the storm itself does. */
   readonly note: (line: string) => void;
 }
