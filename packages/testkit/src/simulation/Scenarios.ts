@@ -187,7 +187,7 @@ export const scenarios = {
    * another, and every round has something to decide.
    */
   rounds: {
-    weight: 14,
+    weight: 13,
     draw: (random) => {
       const isLying = random.chance(0.6);
       const environment = isLying
@@ -212,7 +212,7 @@ export const scenarios = {
   },
   /** A correct Router; crashes, losses, gaps, clocks and absent members as they come. */
   weather: {
-    weight: 12,
+    weight: 11,
     draw: (random) => {
       const environment = sized(random);
       const f = faultsOf(environment.n);
@@ -239,7 +239,7 @@ export const scenarios = {
   equivocating: { weight: 8, draw: (random) => underRouter(random, "equivocates", 0.05) },
   /** One liar of four, or two of seven, with everything that liars can do. */
   liars: {
-    weight: 10,
+    weight: 9,
     draw: (random) => ({ ...lying(random, false), splitting: random.chance(0.2) }),
   },
   /** The same liars, who only never propose. */
@@ -292,7 +292,7 @@ export const scenarios = {
   },
   /** A member whose disk comes back older than it was. */
   restored: {
-    weight: 2,
+    weight: 5,
     draw: (random) => {
       const environment = sized(random);
       const most = environment.n < 4 ? 1 : faultsOf(environment.n);

@@ -136,7 +136,11 @@ const accidents = ({ world, environment, random, honest, note }: Run) => {
   const backUpOrRestore = (member: Member): void => {
     const backup = backups.get(member.index);
     if (backup === undefined) backups.set(member.index, member.disk);
-    else if (restored.size < environment.restored && random.chance(0.2) && backup !== member.disk) {
+    else if (
+      (restored.has(member.index) || restored.size < environment.restored) &&
+      backup !== member.disk &&
+      random.chance(0.2)
+    ) {
       restored.add(member.index);
       note(`${member.index}'s disk comes back as it was at height ${backup.records.length - 1}`);
       world.restore(member.index, backup);
