@@ -179,12 +179,23 @@ const releaseVoid = (draft: Draft): boolean => {
   if (proposal?.recordHash === recordHash) state.proposal = null;
   if (state.spread?.recordHash === recordHash) state.spread = null;
   draft.keepOpen((other) => other.recordHash !== recordHash);
+  leaveGenesisAnchor(draft);
   if (record.author === inputs.self && !hadEarlierRound(draft)) {
     state.withdrawing = state.withdrawing.map((withdrawn) =>
       withdrawn.postId === record.postId ? { ...withdrawn, height: null } : withdrawn,
     );
   }
   return true;
+};
+
+/**
+ * Who voted under the anchor of round 0 for nothing but what is void has as good as not voted: it may meet another Router's
+ * GENESIS as if it had seen none, instead of waiting for a round that those who never saw this one have no cause for.
+ */
+const leaveGenesisAnchor = ({ state, inputs }: Draft): void => {
+  const isUnbound = state.head === null && state.rounds.bound === 0 && state.anchor?.round === 0;
+  const hasVoted = state.open.some((record) => inputs.self in record.action);
+  if (isUnbound && !hasVoted && state.slot.lock === null && state.proposal === null) state.anchor = null;
 };
 
 /** The author of a GENESIS stops at the first refusal and says so: with one member against it there is no conversation. */

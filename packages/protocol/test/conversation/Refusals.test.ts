@@ -75,6 +75,7 @@ describe("a GENESIS that somebody's contact policy is against", () => {
         expect(disk.state.slot.lock).toBeNull();
         expect(disk.state.open).toEqual([]);
         expect(disk.state.voids).toHaveLength(1);
+        expect(disk.state.anchor).toBeNull();
       }
     });
   }
