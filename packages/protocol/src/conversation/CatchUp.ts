@@ -81,7 +81,7 @@ export const takeCatchUpPage = (draft: Draft, { from, packet }: ReceivedOf<"catc
   }
   draft.certificateSeen = verified.length > 0;
   takeAnchorOf(draft, from, packet);
-  if (!packet.hasMore) hearReport(draft, from, roundShownBy(draft, packet));
+  if (!packet.hasMore) hearReport(draft, from, packet, roundShownBy(draft, packet));
   if (verified.length > 0 && packet.hasMore) {
     // Who sent true records and has more of them is asked on, whether or not the target is reached.
     return askOn(draft, state.behind ?? { ...before, missing: null }, from);

@@ -2,12 +2,13 @@
 // may have voted. It asks all others where they are, learns what was certified, and takes part again from a later round on.
 // Implements HIS-160 to HIS-164.
 
+import { hash } from "../encoding/Hash.ts";
 import * as Statement from "../history/Statement.ts";
-import type { AgentId, PostId } from "../identity/Identifier.ts";
+import { type AgentId, type PostId, RecordHash } from "../identity/Identifier.ts";
 import * as Limits from "../Limits.ts";
 import { fallBehind } from "./Behind.ts";
 import type { Draft } from "./Draft.ts";
-import type { ReceivedOf } from "./Event.ts";
+import type { Inputs, ReceivedOf } from "./Event.ts";
 import { floorOf, isMute } from "./Floor.ts";
 import type { Restored } from "./State.ts";
 import { raise, reached, wishFor } from "./Wishes.ts";
@@ -27,6 +28,7 @@ export const loseMemory = (draft: Draft): void => {
   state.restored = {
     at: inputs.now,
     round: Math.max(rounds.bound, anchor?.round ?? 0),
+    question: questionOf(inputs),
     reports: {},
     stated: {},
     askAt: null,
@@ -37,6 +39,9 @@ export const loseMemory = (draft: Draft): void => {
   fallBehind(draft, { gap: true }, null);
   askAll(draft);
 };
+
+const questionOf = ({ self, members, now }: Inputs): RecordHash =>
+  RecordHash.fromBytes(hash("restored", { self, conversationId: members.conversationId, now }));
 
 /** Asks whoever has not said yet at which round it is. */
 const askAll = (draft: Draft): void => {
@@ -50,7 +55,7 @@ const askAll = (draft: Draft): void => {
     draft.unicast(id, {
       kind: "catch_up_request",
       conversationId: inputs.members.conversationId,
-      knownRecordHash: state.head?.recordHash ?? null,
+      knownRecordHash: restored.question,
       knownAnchorHash: state.anchor?.anchorHash ?? null,
     });
   }
@@ -84,9 +89,14 @@ export const hearStatement = (draft: Draft, { from, packet }: ReceivedOf<"statem
 };
 
 /** A whole answer of a member: the anchor that it stands under, and before it the round that it stated, if a later one. */
-export const hearReport = (draft: Draft, from: AgentId, anchorRound: number): void => {
+export const hearReport = (
+  draft: Draft,
+  from: AgentId,
+  { afterRecordHash }: { readonly afterRecordHash: RecordHash | null },
+  anchorRound: number,
+): void => {
   const { restored } = draft.state;
-  if (restored === null || from === draft.inputs.self) return;
+  if (restored === null || from === draft.inputs.self || afterRecordHash !== restored.question) return;
   const round = Math.max(anchorRound, restored.stated[from] ?? 0);
   change(draft, { reports: raise(restored.reports, from, round) });
   draft.progressed = true;

@@ -223,6 +223,11 @@ export interface Restored {
   readonly at: number;
   /** The highest round that the old disk itself knew. */
   readonly round: number;
+  /**
+   * The hash of no record, which questions ask about and whole answers repeat: an answer to a question of before the memory
+   * was lost, which the Router may still hold, says nothing about where its sender is now.
+   */
+  readonly question: RecordHash;
   /** The rounds that others say they are at, and those that they stated in the answers that are still coming. */
   readonly reports: { readonly [member: AgentId]: number };
   readonly stated: { readonly [member: AgentId]: number };

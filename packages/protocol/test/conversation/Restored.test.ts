@@ -8,7 +8,16 @@ import { floorOf } from "@social-harness/protocol/conversation/Floor";
 import type { AgentId } from "@social-harness/protocol/identity/Identifier";
 import type { Restored } from "@social-harness/protocol/conversation/State";
 import { kindsSaidBy, nextRound, roundOf, saidBy, wishesIn } from "./RoundStories.ts";
-import { deaf, down, hearing, runWithout, scenario, type Scenario } from "./Scenario.ts";
+import {
+  deaf,
+  down,
+  hand,
+  hearing,
+  runWithout,
+  scenario,
+  type Scenario,
+  strangeRecordHash,
+} from "./Scenario.ts";
 
 const stateOf = (story: Scenario, name: string) => story.at(name).disk.state;
 
@@ -26,6 +35,7 @@ describe("the floor", () => {
     restored: {
       at: 0,
       round,
+      question: strangeRecordHash,
       reports: Object.fromEntries(rounds.map((told, i) => [`agt_${i}` as AgentId, told])),
       stated: {},
       askAt: null,
@@ -134,6 +144,28 @@ describe("a member whose disk is older", () => {
       },
     );
   }
+
+  verifies(
+    "HIS-160",
+    "takes no answer to a question of its former life for one to where the others are now",
+    () => {
+      const story = scenario(2);
+      const backup = story.at("B").disk;
+      story.world.disconnect(story.at("A").index);
+      putBack(story, "B", backup);
+      const page = {
+        kind: "catch_up_page" as const,
+        conversationId: story.world.members.conversationId,
+        items: [],
+        hasMore: false,
+      };
+      hand(story, "B", "A", { ...page, afterRecordHash: stateOf(story, "B").head?.recordHash ?? null }, null);
+      expect(floorOf(stateOf(story, "B"), 2)).toBeNull();
+      const question = stateOf(story, "B").restored?.question ?? null;
+      hand(story, "B", "A", { ...page, afterRecordHash: question }, null);
+      expect(floorOf(stateOf(story, "B"), 2)).toBe(0);
+    },
+  );
 
   verifies("HIS-160", "finds out by a vote of its own that its disk does not hold", () => {
     const story = scenario(4);
