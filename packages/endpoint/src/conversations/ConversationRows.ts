@@ -204,8 +204,9 @@ const hasWork = (state: State, n: number): boolean =>
   hasCandidate(state) ||
   areLeft(state, n) ||
   state.behind !== null ||
+  state.restored !== null ||
   state.spread !== null ||
-  state.withdrawing !== null ||
+  state.withdrawing.length > 0 ||
   state.yieldUntil !== null;
 
 export const save = (db: Database, conversation: Conversation): void => {
