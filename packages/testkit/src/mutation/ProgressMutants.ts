@@ -76,8 +76,8 @@ export const progressMutants: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: `${fold}/Timers.ts`,
-        text: "if (state.silence === null || !inputs.folded) return;",
-        replacement: "if (state.silence === null || inputs.folded) return;",
+        text: "  repeatRound(draft);\n",
+        replacement: "  if (state.head !== null) return;\n  repeatRound(draft);\n",
       },
     ],
     scenario: null,

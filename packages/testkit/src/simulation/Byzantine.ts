@@ -7,6 +7,7 @@ import * as Packets from "@social-harness/protocol/conversation/Packet";
 import type { Packet, PacketOf } from "@social-harness/protocol/conversation/Packet";
 import type * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
+import * as Record from "@social-harness/protocol/history/Record";
 import * as Statement from "@social-harness/protocol/history/Statement";
 import * as VerifyRecord from "@social-harness/protocol/history/VerifyRecord";
 import { roundDeeds } from "./ByzantineRounds.ts";
@@ -28,7 +29,7 @@ const answersFirst = 0.7;
 
 /** Proposals: whole ones, two different ones in one slot, or one that only half of the members can open. */
 const proposing = (liars: Liars): ReadonlyArray<Deed> => {
-  const { random, honest, newCore, proposal, multicast, send } = liars;
+  const { random, honest, cores, newCore, proposal, strangeSignature, multicast, send } = liars;
   const propose: Deed = (from, near) => send(from, proposal(from, newCore(from, near)), random.chance(0.95));
   const split: Deed = (from, near) => {
     const half = new Set(honest.filter(() => random.chance(0.5)).map(({ id }) => id));
@@ -36,7 +37,13 @@ const proposing = (liars: Liars): ReadonlyArray<Deed> => {
     multicast(from, proposal(from, newCore(from, near)), half);
     multicast(from, proposal(from, newCore(from, near)), rest);
   };
-  return [propose, propose, split];
+  /** Words in another's mouth: an author votes for what stands in its name. */
+  const forge: Deed = (from, near) => {
+    const recordCore = newCore(near, near);
+    cores.set(Record.recordHashOf(recordCore), recordCore);
+    send(from, { kind: "proposal_packet", recordCore, authorSignature: strangeSignature() }, true);
+  };
+  return [propose, propose, split, forge];
 };
 
 /** Votes and certificates: true ones to few, thinned and spoilt ones to many, and full ones kept back. */

@@ -3,6 +3,7 @@
 // may look like Auditor.ts's; here are the disks. The clauses are HIS-80 to HIS-82.
 
 import type { CompletedReanchor, HistoryRecord } from "@social-harness/protocol/history/Evidence";
+import { RecordError } from "@social-harness/protocol/history/RecordError";
 import { begin } from "@social-harness/protocol/history/VerifiedChain";
 import type { AgentId, AnchorHash, PostId } from "@social-harness/protocol/identity/Identifier";
 import { createAuditor } from "./Auditor.ts";
@@ -50,12 +51,22 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
     if (absent.has(post)) violate("I4", `a post is certified at ${height} that its author was told is not`);
     posted.add(post);
     const author = honest.find(({ id }) => id === authorAgentId);
-    const place = author?.disk.intents.findIndex(({ intent }) => intent.postId === postIntent.postId) ?? -1;
-    if (place < 0) return;
-    // An author without its memory does not know which of its posts are on their way.
-    if (place < (lastPlaces.get(authorAgentId) ?? -1) && author?.hasForgotten !== true)
-      violate("I4", `the posts of ${author?.index} are certified out of its order`);
+    // An author without its memory does not know what it wrote, nor which of its posts are on their way.
+    if (author === undefined || author.hasForgotten) return;
+    const place = author.disk.intents.findIndex(({ intent }) => intent.postId === postIntent.postId);
+    if (place < 0) violate("I4", `a post of ${author.index} is certified at ${height} that it never wrote`);
+    if (place < (lastPlaces.get(authorAgentId) ?? -1))
+      violate("I4", `the posts of ${author.index} are certified out of its order`);
     lastPlaces.set(authorAgentId, place);
+  };
+
+  const askVerification = (record: HistoryRecord): void => {
+    try {
+      verified.take(record);
+    } catch (error) {
+      if (!(error instanceof RecordError)) throw error;
+      violate("verification", error.message);
+    }
   };
 
   const takeCommit = (member: Member, record: HistoryRecord, below: ReadonlyArray<HistoryRecord>): void => {
@@ -70,7 +81,7 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
       if (height !== chain.length) violate("I1", `height ${height} was certified before the one below it`);
       askI4(record);
       chain.push(record);
-      verified.take(record);
+      askVerification(record);
     } else if (certified.recordHash !== record.recordHash) {
       violate("I1", `member ${member.index} certified another record at height ${height}`);
     }
