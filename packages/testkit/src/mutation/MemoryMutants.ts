@@ -42,7 +42,7 @@ export const memoryMutants: ReadonlyArray<Mutant> = [
         file: `${fold}/Timers.ts`,
         text: "  state.silence = null;\n  state.rounds = { ...state.rounds, stall: null, heard: [] };\n",
         replacement:
-          "  state.silence = null;\n  state.slot = { ...state.slot, actionVote: null };\n  state.rounds = { ...state.rounds, stall: null, heard: [] };\n",
+          "  state.silence = null;\n  state.slot = { ...state.slot, lock: null, actionVote: null };\n  state.rounds = { ...state.rounds, stall: null, heard: [] };\n",
       },
     ],
     scenario: null,

@@ -169,8 +169,8 @@ export const slotMutants: ReadonlyArray<Mutant> = [
         replacement: "    proposal.authorAgentId !== author\n",
       },
     ],
-    scenario: "liars",
-    seeds: 500,
+    scenario: "rounds",
+    seeds: 1_000,
   },
   {
     name: "release-on-withdrawal",

@@ -7,6 +7,7 @@ import * as Packets from "@social-harness/protocol/conversation/Packet";
 import type { Packet, PacketOf } from "@social-harness/protocol/conversation/Packet";
 import type * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
+import * as Reanchor from "@social-harness/protocol/history/Reanchor";
 import * as Record from "@social-harness/protocol/history/Record";
 import * as Statement from "@social-harness/protocol/history/Statement";
 import * as VerifyRecord from "@social-harness/protocol/history/VerifyRecord";
@@ -29,7 +30,8 @@ const answersFirst = 0.7;
 
 /** Proposals: whole ones, two different ones in one slot, or one that only half of the members can open. */
 const proposing = (liars: Liars): ReadonlyArray<Deed> => {
-  const { random, honest, cores, newCore, proposal, strangeSignature, multicast, send } = liars;
+  const { world, members, random, honest, cores, newCore, proposal, strangeSignature, multicast, send } =
+    liars;
   const propose: Deed = (from, near) => send(from, proposal(from, newCore(from, near)), random.chance(0.95));
   const split: Deed = (from, near) => {
     const half = new Set(honest.filter(() => random.chance(0.5)).map(({ id }) => id));
@@ -37,13 +39,27 @@ const proposing = (liars: Liars): ReadonlyArray<Deed> => {
     multicast(from, proposal(from, newCore(from, near)), half);
     multicast(from, proposal(from, newCore(from, near)), rest);
   };
-  /** Words in another's mouth: an author votes for what stands in its name. */
+  /** Words in another's mouth, from a leader if one can lie: an author votes for what stands in its name. */
   const forge: Deed = (from, near) => {
     const recordCore = newCore(near, near);
     cores.set(Record.recordHashOf(recordCore), recordCore);
-    send(from, { kind: "proposal_packet", recordCore, authorSignature: strangeSignature() }, true);
+    const leader = Reanchor.leaderOf(world.members, near.disk.state.rounds.bound);
+    const sender = members.find(({ id }) => id === leader) ?? from;
+    send(sender, { kind: "proposal_packet", recordCore, authorSignature: strangeSignature() }, true);
   };
-  return [propose, propose, split, forge];
+  /** A post of a liar that is certified already, once more. */
+  const again: Deed = (from, near) => {
+    const mine = near.disk.records.filter(({ recordCore }) => recordCore.action.authorAgentId === from.id);
+    const { head, anchor } = near.disk.state;
+    if (mine.length === 0 || head === null || anchor === null) return propose(from, near);
+    const core = Record.postCore(random.pick(mine).recordCore.action.postIntent, {
+      height: head.height + 1,
+      previousRecordHash: head.recordHash,
+      anchorHash: anchor.anchorHash,
+    });
+    send(from, proposal(from, core), true);
+  };
+  return [propose, propose, split, forge, again];
 };
 
 /** Votes and certificates: true ones to few, thinned and spoilt ones to many, and full ones kept back. */
@@ -157,7 +173,8 @@ const catchingUp = (liars: Liars): ReadonlyArray<Deed> => {
       .slice(random.below(records.length + 1))
       .map(({ recordHash: _, ...rest }) => ({ kind: "certified_record" as const, ...rest }));
     const { recordHash: _, ...forged } = certifiedBy(members, newCore(from, near), genesisAnchorOf(world));
-    const anchors = packets.filter((packet) => packet.kind === "completed_reanchor").slice(-1);
+    const said = packets.filter((packet) => packet.kind === "completed_reanchor").slice(-1);
+    const anchors = random.chance(0.5) ? said : liars.reanchors.slice(-1);
     const tail = random.chance(0.5) ? [] : [{ kind: "certified_record" as const, ...forged }];
     liars.unicast(from, random.pick(liars.honest), {
       kind: "catch_up_page",

@@ -164,7 +164,9 @@ const changing = (liars: Liars, secretive: boolean): ReadonlyArray<Deed> => {
       baseRecordHash: random.chance(0.8) ? (base?.recordHash ?? null) : headOf(near),
       carriedRecordHash: random.chance(0.8) ? (decision?.carried?.recordHash ?? null) : null,
     };
-    send(leader, { kind: "completed_reanchor", body, statements }, random.chance(0.9));
+    const completed = { kind: "completed_reanchor" as const, body, statements };
+    liars.reanchors.push(completed);
+    send(leader, completed, random.chance(0.9));
   };
 
   const carry: Deed = (from, near) => {

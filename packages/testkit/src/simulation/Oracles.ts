@@ -142,15 +142,31 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
 
   const leaderOf = (round: number): AgentId => members.ids[round % members.n] as AgentId;
 
+  /** Whoever accepts an anchor has the chain up to its base on disk, and the record that it carries. */
+  const askFooting = (member: Member, { body }: CompletedReanchor): void => {
+    const { records, cores } = member.disk;
+    const isCertified = (hash: string): boolean => records.some(({ recordHash }) => recordHash === hash);
+    const { baseRecordHash: base, carriedRecordHash: carried, round } = body;
+    if (base !== null && !isCertified(base))
+      violate("footing", `member ${member.index} accepted round ${round} without the chain up to its base`);
+    if (carried !== null && !isCertified(carried) && !cores.has(carried))
+      violate("footing", `member ${member.index} accepted round ${round} without the record that it carries`);
+  };
+
   /** An honest leader completes its round once, and from anybody else nothing is accepted: its round has one anchor. */
-  const askAnchor = ({ member, commands, after }: Committed): void => {
+  const askAnchor = ({ member, commands, before, after }: Committed): void => {
     for (const command of commands) {
       if (command.kind !== "keep-anchor" || command.anchor.kind !== "completed_reanchor") continue;
       auditor.askReanchor(command.anchor);
       askClaims(command.anchor);
     }
     const { anchor } = after.state;
-    if (anchor === null || anchor.round === 0) return;
+    if (anchor === null || anchor.anchorHash === before.state.anchor?.anchorHash) return;
+    if (anchor.round === before.state.anchor?.round)
+      violate("leader", `member ${member.index} accepted two anchors of round ${anchor.round}`);
+    const whole = after.anchors.get(anchor.anchorHash);
+    if (whole?.kind !== "completed_reanchor") return;
+    askFooting(member, whole);
     const first = accepted.get(anchor.round);
     if (first === undefined) accepted.set(anchor.round, anchor.anchorHash);
     else if (first !== anchor.anchorHash && !byzantine.has(leaderOf(anchor.round)))
