@@ -1,10 +1,16 @@
 import { expect } from "vitest";
+import type { ConversationId } from "@social-harness/protocol/identity/Identifier";
+import * as Membership from "@social-harness/protocol/history/Membership";
+import * as Chains from "@social-harness/testkit/Chains";
 import type { NetworkAgent } from "@social-harness/testkit/network/NetworkAgent";
 import { type TestNetwork, testNetwork } from "@social-harness/testkit/network/TestNetwork";
 import { until } from "@social-harness/testkit/network/Until";
 import { verifies } from "@social-harness/testkit/Verifies";
+import * as ConversationRows from "../../src/conversations/ConversationRows.ts";
+import { createConversations, emptyWork, type Turn } from "../../src/conversations/Conversations.ts";
 import * as LostMemory from "../../src/conversations/LostMemory.ts";
 import * as Owner from "../../src/operations/Owner.ts";
+import { temporaryStore } from "../store/TemporaryStore.ts";
 
 const hasNoticed = ({ db }: NetworkAgent): boolean => LostMemory.notedAt(db) !== null;
 const hasRecovered = (agent: NetworkAgent): boolean =>
@@ -264,3 +270,50 @@ verifies(
     expect((await network.judge(["ann", "bob", "cyd"])).problems).toEqual([]);
   },
 );
+
+verifies("HIS-165", "conversations are told 32 in a turn, and one that is spoken to before them", () => {
+  const db = temporaryStore();
+  const ann = Chains.actor("ann");
+  const ids = Array.from({ length: 70 }, (_, i) => {
+    const members = Membership.ofCards([ann.card, Chains.actor(`peer-${i}`).card]);
+    return ConversationRows.create(db, members, ann.card.agentId).members.conversationId;
+  }).toSorted();
+  const conversations = createConversations({
+    self: ann.card.agentId,
+    signer: ann.signer,
+    trust: Chains.trust,
+    logger: () => undefined,
+    connection: () => ({ routerInstanceId: null, folded: false }),
+    admits: () => true,
+  });
+  const inTurn = (now: number, work: (turn: Turn) => unknown): Turn => {
+    const turn: Turn = { db, now, state: emptyWork };
+    db.transaction(() => {
+      work(turn);
+      conversations.flush(turn);
+    });
+    conversations.publish(turn.state);
+    return turn;
+  };
+  const untold = (): number => Number(db.get("SELECT count(*) AS n FROM untold")?.["n"]);
+  expect(inTurn(10, conversations.loseMemory).state.lostMemory).toBe(true);
+  expect([untold(), LostMemory.countRecovering(db), LostMemory.notedAt(db)]).toEqual([70, 70, 10]);
+  const spoken = ids[3] as ConversationId;
+  inTurn(20, (turn) => conversations.feed(turn, spoken, { kind: "tick" }));
+  expect(untold()).toBe(69);
+  const tellAfter = (after: ConversationId | null): ConversationId | null => {
+    let last: ConversationId | null = null;
+    inTurn(30, (turn) => (last = conversations.tellSome(turn, after)));
+    return last;
+  };
+  const first = tellAfter(null);
+  expect([first, untold()]).toEqual([ids[32], 37]);
+  const second = tellAfter(first);
+  expect([second, untold()]).toEqual([ids[64], 5]);
+  expect([tellAfter(tellAfter(second)), untold()]).toEqual([null, 0]);
+  expect(LostMemory.countRecovering(db)).toBe(70);
+  inTurn(40, (turn) => {
+    expect(conversations.get(turn, spoken)?.state.restored?.at).toBe(19);
+    expect(conversations.get(turn, ids[0] as ConversationId)?.state.restored?.at).toBe(29);
+  });
+});

@@ -31,7 +31,7 @@ const town = async (members: ReadonlyArray<string>): Promise<Town> => {
   const agents = new Map<string, AgentProcess>();
   let posts = 0;
   const spawn = async (name: string): Promise<AgentProcess> => {
-    const agent = await network.spawn(name);
+    const agent = await network.spawn(name, { sendWaitMs: 90_000 });
     agents.set(name, agent);
     return agent;
   };
