@@ -42,7 +42,7 @@ export const progressMutants: ReadonlyArray<Mutant> = [
       },
     ],
     scenario: null,
-    seeds: 2_000,
+    seeds: 1_500,
   },
   {
     name: "keep-old-proposals",
@@ -54,8 +54,8 @@ export const progressMutants: ReadonlyArray<Mutant> = [
         replacement: "      record.height >= next ||\n",
       },
     ],
-    scenario: null,
-    seeds: 2_000,
+    scenario: "rounds",
+    seeds: 1_000,
   },
   {
     name: "keep-wishes-after-commit",
@@ -67,8 +67,8 @@ export const progressMutants: ReadonlyArray<Mutant> = [
         replacement: "called: false,",
       },
     ],
-    scenario: null,
-    seeds: 2_000,
+    scenario: "rounds",
+    seeds: 1_000,
   },
   {
     name: "silence-for-ever",

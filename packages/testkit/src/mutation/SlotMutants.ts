@@ -227,8 +227,8 @@ export const slotMutants: ReadonlyArray<Mutant> = [
         replacement: "if (reason === null) continue;",
       },
     ],
-    scenario: null,
-    seeds: 2_000,
+    scenario: "rounds",
+    seeds: 1_500,
   },
   {
     name: "vote-after-refusal",
@@ -273,6 +273,6 @@ export const slotMutants: ReadonlyArray<Mutant> = [
       },
     ],
     scenario: null,
-    seeds: 2_000,
+    seeds: 1_500,
   },
 ];

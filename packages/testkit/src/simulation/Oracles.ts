@@ -3,6 +3,7 @@
 // may look like Auditor.ts's; here are the disks. The clauses are HIS-80 to HIS-82.
 
 import type { CompletedReanchor, HistoryRecord } from "@social-harness/protocol/history/Evidence";
+import * as Record from "@social-harness/protocol/history/Record";
 import { RecordError } from "@social-harness/protocol/history/RecordError";
 import { begin } from "@social-harness/protocol/history/VerifiedChain";
 import type { AgentId, AnchorHash, PostId } from "@social-harness/protocol/identity/Identifier";
@@ -39,6 +40,8 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
   /** By round, the anchor that was first accepted for it. */
   const accepted = new Map<number, AnchorHash>();
   const lastPlaces = new Map<AgentId, number>();
+  /** Who sent a proposal of which record. */
+  const sent = new Set<string>();
 
   const postOf = ({ recordCore: { action } }: HistoryRecord): string =>
     `${action.authorAgentId} ${action.postIntent.postId}`;
@@ -173,6 +176,19 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
       violate("leader", `member ${member.index} accepted a second anchor of round ${anchor.round}`);
   };
 
+  /** At the first height of a later round nobody locks what its leader has not sent. */
+  const askLock = ({ member, before, after }: Committed): void => {
+    const { anchor, slot } = after.state;
+    if (slot.lock === null || slot.lock === before.state.slot.lock) return;
+    if (anchor === null || anchor.round === 0 || sent.has(`${leaderOf(anchor.round)} ${slot.lock}`)) return;
+    const opens = (anchor.base?.height ?? -1) + (anchor.carried === null ? 1 : 2);
+    if (after.records.length === opens)
+      violate(
+        "leader",
+        `member ${member.index} opened round ${anchor.round} with what its leader never sent`,
+      );
+  };
+
   /** A proposal is made only while the slot is free of another's lock. */
   const askProposal = ({ member, before, after, commands }: Committed): void => {
     const { lock } = before.state.slot;
@@ -210,9 +226,12 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
     askI3(committed);
     askRows(committed);
     askAnchor(committed);
+    askLock(committed);
     askProposal(committed);
   });
   world.onAccepted.push(({ from, packets }) => {
+    for (const packet of packets)
+      if (packet.kind === "proposal_packet") sent.add(`${from} ${Record.recordHashOf(packet.recordCore)}`);
     if (byzantine.has(from)) return;
     for (const packet of packets) signatures.askSent(from, packet);
   });
