@@ -29,9 +29,9 @@ export const suspect = (db: Database, conversationId: ConversationId): void => {
 };
 
 /**
- * Whether a lane began after the loss: its first head of all came here since. In a conversation without a lane before, this
- * member has signed nothing that it could have forgotten. A Router that lies about it gains no conversation: a GENESIS
- * needs the votes of all, and whoever remembers another one does not give it.
+ * Whether a lane began after the loss: its first head of all came here since, so this member has forgotten nothing that it
+ * signed there. A Router that lies, or has taken the place of a lost one, can make it vote once more for a GENESIS and for
+ * nothing else: that needs the votes of all, and whoever remembers another one does not give it, but shows that one.
  */
 export const beganSince = (db: Database, lane: Opaque32): boolean =>
   db.get("SELECT 1 FROM lane_head WHERE lane = ? AND sequence = 1", lane) !== undefined;

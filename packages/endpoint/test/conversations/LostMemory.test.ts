@@ -10,6 +10,7 @@ import * as ConversationRows from "../../src/conversations/ConversationRows.ts";
 import { createConversations, emptyWork, type Turn } from "../../src/conversations/Conversations.ts";
 import * as LostMemory from "../../src/conversations/LostMemory.ts";
 import * as Owner from "../../src/operations/Owner.ts";
+import * as Settings from "../../src/store/Settings.ts";
 import { temporaryStore } from "../store/TemporaryStore.ts";
 
 const hasNoticed = ({ db }: NetworkAgent): boolean => LostMemory.notedAt(db) !== null;
@@ -131,6 +132,32 @@ verifies(
     await bob.untilItems(3);
     expect(bob.texts()).toEqual(["one", "two", "three"]);
     expect((await network.judge(["ann", "bob"], [newest])).problems).toEqual([]);
+  },
+);
+
+verifies(
+  "HIS-51",
+  "a process that finds it out on a later connection drops what waits and sends on",
+  async () => {
+    const network = await testNetwork();
+    const [ann, bob] = await network.openAll(["ann", "bob"]);
+    for (const text of ["one", "two"]) await ann.send("agent:bob", text);
+    await network.router.stop();
+    await until("ann sees it", () => !ann.agent.link.connected());
+    // As if another process with the same keys had gone on sending.
+    await ann.agent.turns.run(({ db }) => {
+      const enqueued = Settings.integer(db, "enqueued_sends");
+      Settings.put(db, "enqueued_sends", enqueued - 2);
+      db.run("INSERT INTO outbox (sequence, message_id, envelope) VALUES (?, 'old', 'old')", enqueued - 2);
+    });
+    await network.router.start();
+    await until("it has recovered", () => hasRecovered(ann));
+    for (const text of ["three", "four"])
+      expect((await ann.send("agent:bob", text)).status).toBe("certified");
+    await bob.untilItems(4);
+    expect(bob.texts()).toEqual(["one", "two", "three", "four"]);
+    expect(ann.lines.filter(({ event }) => event.includes("refused an envelope"))).toEqual([]);
+    expect((await network.judge(["ann", "bob"])).problems).toEqual([]);
   },
 );
 
