@@ -41,18 +41,36 @@ const searchIn = (folder: string, options: SearchOptions): Promise<Searched | st
     });
   });
 
-/** Why a search proves nothing, or null. `pristine` is a copy without the mutant. */
-const escapeOf = async (
+type Result = Pick<Hunted, "escape"> & Searched;
+
+const escaped = (escape: string, searched: Searched = nothing): Result => ({ ...searched, escape });
+
+/** Searches on while what is found is found without the mutant too, in the pristine copy. */
+const searchOn = async (
   { scenario }: Mutant,
-  { sighting, defects, defect }: Searched,
+  { first, count }: Pick<SearchOptions, "first" | "count">,
+  folder: string,
   pristine: string,
-): Promise<string | null> => {
-  if (sighting === null)
-    return defects === 0 ? "no oracle objects" : `no oracle objects; ${defects} seeds end with: ${defect}`;
-  const without = await searchIn(pristine, { first: sighting.seed, count: 1, scenario });
-  if (typeof without === "string") return without;
-  const failure = without.sighting?.message ?? without.defect;
-  return failure === null ? null : `seed ${sighting.seed} fails without it too: ${failure}`;
+): Promise<Result> => {
+  let seeds = 0;
+  let escape: string | null = null;
+  while (seeds < count) {
+    const searched = await searchIn(folder, { first: first + seeds, count: count - seeds, scenario });
+    if (typeof searched === "string") return escaped(searched);
+    seeds += searched.seeds;
+    const { sighting, defects, defect } = searched;
+    if (sighting === null) {
+      escape ??=
+        defects === 0 ? "no oracle objects" : `no oracle objects; ${defects} seeds end with: ${defect}`;
+      return escaped(escape, { ...searched, seeds });
+    }
+    const without = await searchIn(pristine, { first: sighting.seed, count: 1, scenario });
+    if (typeof without === "string") return escaped(without);
+    const failure = without.sighting?.message ?? without.defect;
+    if (failure === null) return { ...searched, seeds, escape: null };
+    escape = `seed ${sighting.seed} fails without it too: ${failure}`;
+  }
+  return escaped(escape ?? "no seeds", { ...nothing, seeds });
 };
 
 const hunt = async (mutant: Mutant, { first, seeds }: HuntOptions, pristine: string): Promise<Hunted> => {
@@ -61,11 +79,9 @@ const hunt = async (mutant: Mutant, { first, seeds }: HuntOptions, pristine: str
   try {
     apply(mutant, copy.read, copy.write);
     const count = seeds ?? mutant.seeds;
-    const result = await searchIn(copy.folder, { first, count, scenario: mutant.scenario });
-    const searched = typeof result === "string" ? nothing : result;
-    const escape = typeof result === "string" ? result : await escapeOf(mutant, result, pristine);
+    const result = await searchOn(mutant, { first, count }, copy.folder, pristine);
     const seconds = (performance.now() - started) / 1_000;
-    return { ...searched, mutant, caught: escape === null, escape, seconds };
+    return { ...result, mutant, caught: result.escape === null, seconds };
   } finally {
     copy.remove();
   }

@@ -254,8 +254,8 @@ export const roundMutants: ReadonlyArray<Mutant> = [
         replacement: "return false;",
       },
     ],
-    scenario: "chaos",
-    seeds: 1_500,
+    scenario: "rounds",
+    seeds: 300,
   },
   {
     name: "genesis-anchor-anew",
