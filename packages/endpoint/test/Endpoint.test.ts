@@ -106,5 +106,5 @@ verifies("RUN-20", "an endpoint without keys says what to do, and leaves no lock
   await expect(start(stateFolder)).rejects.toThrow('run "social-harness init" or "join" first');
   Identity.create(stateFolder, random);
   const endpoint = await start(stateFolder);
-  expect(endpoint.health()).toMatchObject({ registered: false, routerConnected: false, held: null });
+  expect(endpoint.health()).toMatchObject({ registered: false, routerConnected: false, restored: null });
 });

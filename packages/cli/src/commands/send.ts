@@ -70,14 +70,14 @@ export const send = (parent: Command): void => {
         return output.result(result, output.style("green", "certified: the members hold it."));
       }
       // The post is persisted whatever the daemon says of itself now; it may just be stopping.
-      const held = await Readiness.read(pathOf(options), mcpUrl).then(
-        (health) => health.held,
+      const recovering = await Readiness.read(pathOf(options), mcpUrl).then(
+        ({ restored }) => (restored === null || restored.conversations === 0 ? null : restored),
         () => null,
       );
       const words =
-        held === null
+        recovering === null
           ? "it goes out by itself when the network and enough members can be reached; do not send it again."
-          : `it is kept, but ${held.explanation}.`;
+          : `it is kept, and goes out when its conversation has recovered: ${recovering.explanation}.`;
       const back =
         result.postId === undefined
           ? ""

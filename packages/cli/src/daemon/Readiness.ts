@@ -15,7 +15,9 @@ const Health = Schema.Struct({
   routerEquivocations: Count,
   routerChanged: Schema.NullOr(Schema.Struct({ ...Explained.fields, at: Schema.String })),
   conversationsChanging: Count,
-  held: Schema.NullOr(Explained),
+  restored: Schema.NullOr(
+    Schema.Struct({ at: Schema.String, conversations: Count, explanation: Schema.String }),
+  ),
   pendingItems: Count,
   pendingPosts: Count,
   pendingAddresses: Schema.Array(Schema.String),

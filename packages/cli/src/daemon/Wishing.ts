@@ -23,7 +23,6 @@ const decode = Closed.decoder(
   Schema.Union([
     Wished,
     bare("unknown-conversation"),
-    bare("held"),
     bare("not-registered"),
     bare("malformed"),
     bare("failed"),
@@ -44,8 +43,6 @@ export const wishRound = async (served: OwnerCall.Served, conversation: Conversa
         "this endpoint has no such conversation",
         "List what there is: `social-harness history`.",
       );
-    case "held":
-      throw failed("held", "this endpoint signs nothing at all", "Look why: `social-harness status`.");
     case "not-registered":
       throw ofReason("not-registered");
     case "malformed":

@@ -34,15 +34,22 @@ const changeLines = (
   return [changed, `Rounds   ${count(conversationsChanging, "conversation")} yet to go on in a new round`];
 };
 
+/** Said on for good that it was so: who put an old copy back should see that it is over. */
+const restoredLines = ({ style }: Output, { restored }: Health): ReadonlyArray<string> => {
+  if (restored === null) return [];
+  const { at, conversations, explanation } = restored;
+  const standing =
+    conversations === 0
+      ? style("green", "all recovered")
+      : style("yellow", `${count(conversations, "conversation")} yet to recover`);
+  return [`Restored ${standing}, found ${localDate(at)}: ${visible(explanation)}`];
+};
+
 export const standingLines = (output: Output, health: Health): ReadonlyArray<string> => {
-  const { held, routerEquivocations, pendingItems } = health;
+  const { routerEquivocations, pendingItems } = health;
   return [
     routerLine(output, health),
-    ...(held === null
-      ? []
-      : [
-          `Signing  ${output.style("red", `nothing is signed (${visible(held.reason)})`)}: ${visible(held.explanation)}`,
-        ]),
+    ...restoredLines(output, health),
     ...(routerEquivocations === 0
       ? []
       : [

@@ -241,7 +241,7 @@ describe("when the Router changes under traffic, conversations of 2, 3 and 4 go 
         for (const [members, said] of texts) await expectWhole(town, members, said);
         for (const name of names) {
           const { health } = (await json("status", "--state", town.stateOf(name))) as { health: unknown };
-          expect(health).toMatchObject({ held: null, pendingPosts: 0 });
+          expect(health).toMatchObject({ restored: null, pendingPosts: 0 });
           const { formerRouters, equivocations } = await json("evidence", "--state", town.stateOf(name));
           expect(formerRouters).toMatchObject([{ reason: ending }]);
           if (ending === "another-instance") expect(equivocations).toEqual([]);

@@ -15,14 +15,14 @@ const healthy: Health = {
   routerEquivocations: 0,
   routerChanged: null,
   conversationsChanging: 0,
-  held: null,
+  restored: null,
   pendingItems: 0,
   pendingPosts: 0,
   pendingAddresses: [],
   outboxEnvelopes: 0,
 };
 
-verifies(["HIS-51", "RUN-17"], "status says why nothing is signed, what waits and what is unread", () => {
+verifies("RUN-17", "status says what waits, what is unread and that the Router was caught", () => {
   expect(standingLines(output, healthy)).toEqual([
     "Router   connected",
     "Pending  no posts",
@@ -31,14 +31,12 @@ verifies(["HIS-51", "RUN-17"], "status says why nothing is signed, what waits an
   const pendingAddresses = ["bob", "cyd", "dan", "eve", "fay", "gus"].map((name) => `agent:${name}`);
   const lines = standingLines(output, {
     ...healthy,
-    held: { reason: "lost-memory", explanation: "the state folder is an old copy" },
     routerEquivocations: 1,
     pendingItems: 1,
     pendingPosts: 7,
     pendingAddresses,
   });
   expect(lines.slice(1)).toEqual([
-    "Signing  nothing is signed (lost-memory): the state folder is an old copy",
     "Router   signed two orders for 1 place; the proofs are kept: social-harness evidence",
     "Pending  7 posts, to agent:bob agent:cyd agent:dan agent:eve agent:fay, ...",
     "Inbox    1 item unread",
@@ -55,6 +53,21 @@ verifies(
     expect(standingLines(output, { ...away, routerTrouble })[0]).toBe(
       "Router   not connected: no such host\\u{1b}[2J",
     );
+  },
+);
+
+verifies(
+  "RUN-72",
+  "status says that the folder was an old copy, how many have yet to recover, and that it is over",
+  () => {
+    const of = (conversations: number): string | undefined =>
+      standingLines(output, {
+        ...healthy,
+        restored: { at: "2026-07-28T00:00:00.000Z", conversations, explanation: "an old copy" },
+      })[1];
+    expect(of(2)).toMatch(/^Restored 2 conversations yet to recover, found .*: an old copy$/);
+    expect(of(1)).toMatch(/^Restored 1 conversation yet to recover, found /);
+    expect(of(0)).toMatch(/^Restored all recovered, found .*: an old copy$/);
   },
 );
 

@@ -3,7 +3,12 @@
 
 import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
 import type * as AgentCard from "@social-harness/protocol/identity/AgentCard";
-import type { AgentId, PostId, SigningKey } from "@social-harness/protocol/identity/Identifier";
+import type {
+  AgentId,
+  ConversationId,
+  PostId,
+  SigningKey,
+} from "@social-harness/protocol/identity/Identifier";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
 import { intentLifetimeMs } from "@social-harness/protocol/Limits";
 import { type RegistryClient } from "@social-harness/registry/client/RegistryClient";
@@ -121,6 +126,7 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
       }
       sender.pump(enqueuedInTurn);
       if (admitted.raised) options.onAdmitted();
+      if (state.lostMemory) tellForgotten(null);
       if (admitted.hasMore) void turns.run(() => undefined).catch(() => undefined);
       timers.wakeAt(conversations.nextWake(), fireTimers);
     },
@@ -137,6 +143,22 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
       .catch((error: unknown) => {
         logger("error", "the store refused a timer; it is tried again", { error: String(error) });
         timers.wakeAt(clock() + lookupRetryMs, fireTimers);
+      });
+  };
+
+  /** Tells the conversations of the lost memory, some in each turn; one that is needed before is told then. */
+  const tellForgotten = (after: ConversationId | null): void => {
+    turns
+      .run((turn) => conversations.tellSome(turn, after), "soon")
+      .then((last) => {
+        if (last !== null) tellForgotten(last);
+      })
+      .catch((error: unknown) => {
+        if (closing) return;
+        logger("error", "the store refused to note the lost memory; it is tried again", {
+          error: String(error),
+        });
+        timers.once("tell", lookupRetryMs, () => tellForgotten(null));
       });
   };
 
@@ -158,13 +180,13 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
     logger,
   });
 
-  const lookUpSender = (agentId: AgentId): void => {
+  const lookUp = (agentId: AgentId): void => {
     options.registry
       .lookupById(agentId)
       .then((found) =>
         turns.run((turn) => {
           if (found === null)
-            logger("warn", "an envelope of an unregistered sender is dropped", { sender: agentId });
+            logger("warn", "what needs the card of an unregistered agent is dropped", { agent: agentId });
           else Cards.keep(turn.db, found);
           inbound.releaseHeld(turn, agentId);
         }),
@@ -172,7 +194,7 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
       .catch((error: unknown) => {
         if (!(error instanceof RegistryError))
           logger("error", "held envelopes stay", { error: String(error) });
-        timers.once(`lookup ${agentId}`, lookupRetryMs, () => lookUpSender(agentId));
+        timers.once(`lookup ${agentId}`, lookupRetryMs, () => lookUp(agentId));
       });
   };
 
@@ -183,8 +205,9 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
     inbound,
     logger,
     acknowledge: (cursor) => client?.ack(cursor),
+    underway: sender.underway,
     refuse: () => client?.refuse(),
-    onUnknownSender: lookUpSender,
+    onUnknownCard: lookUp,
     ownCopyOf: ownCopies.take,
     isUnawaited: ({ envelope }, own) => envelope.senderAgentId === card.agentId && own?.isAwaited !== true,
   });
@@ -219,8 +242,9 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
     expire(turn);
     conversations.feedEach(turn, conversations.active(turn), { kind: "resumed" });
   });
+  tellForgotten(null);
   for (const row of db.all("SELECT DISTINCT sender_agent_id FROM held_envelope")) {
-    lookUpSender(row["sender_agent_id"] as AgentId);
+    lookUp(row["sender_agent_id"] as AgentId);
   }
   timers.every(sweepMs, () => {
     void turns

@@ -204,6 +204,7 @@ const hasWork = (state: State, n: number): boolean =>
   hasCandidate(state) ||
   areLeft(state, n) ||
   state.behind !== null ||
+  state.restored !== null ||
   state.spread !== null ||
   state.withdrawing.length > 0 ||
   state.yieldUntil !== null;

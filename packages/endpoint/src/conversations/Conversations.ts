@@ -6,7 +6,7 @@ import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson"
 import type { Command } from "@social-harness/protocol/conversation/Command";
 import type { Event } from "@social-harness/protocol/conversation/Event";
 import type { Packet } from "@social-harness/protocol/conversation/Packet";
-import { nextWake } from "@social-harness/protocol/conversation/State";
+import { initial, nextWake, type State } from "@social-harness/protocol/conversation/State";
 import { transition } from "@social-harness/protocol/conversation/Transition";
 import type * as Membership from "@social-harness/protocol/history/Membership";
 import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
@@ -23,6 +23,7 @@ import { type Database, isStoreFailure } from "../store/Database.ts";
 import * as RecordRows from "../store/RecordRows.ts";
 import type * as Turns from "../store/Turns.ts";
 import { activeIds, type Conversation, create, load, readsOf, save } from "./ConversationRows.ts";
+import * as LostMemory from "./LostMemory.ts";
 
 /** Packets that a turn sends: in the conversation's lane, or to one member. */
 export interface Send {
@@ -49,11 +50,20 @@ export interface Work {
   readonly sends: ReadonlyArray<Send>;
   readonly ended: ReadonlyArray<EndedIntent>;
   readonly commits: number;
+  /** The store was found to be an old copy: conversations are to be told. */
+  readonly lostMemory: boolean;
   /** By conversation and note: one member's envelope can draw thousands of equal ones, and the log takes each once. */
   readonly remarks: ReadonlyMap<string, Remark>;
 }
 
-export const emptyWork: Work = { changed: new Map(), sends: [], ended: [], commits: 0, remarks: new Map() };
+export const emptyWork: Work = {
+  changed: new Map(),
+  sends: [],
+  ended: [],
+  commits: 0,
+  lostMemory: false,
+  remarks: new Map(),
+};
 
 /** How the endpoint stands with its Router, as far as the fold must know. */
 export interface Connection {
@@ -81,6 +91,10 @@ export interface Conversations {
   readonly feed: (turn: Turn, conversationId: ConversationId, event: Event) => void;
   /** Runs one event through each of them alone: a defect in one stops none of the others. Throws for the store only. */
   readonly feedEach: (turn: Turn, conversationIds: ReadonlyArray<ConversationId>, event: Event) => void;
+  /** The store is older than what this agent signed: every conversation is told before it signs anything again. */
+  readonly loseMemory: (turn: Turn) => void;
+  /** Tells some of them, from after one of them on; returns the last of these, or null when none was left. */
+  readonly tellSome: (turn: Turn, after: ConversationId | null) => ConversationId | null;
   /** Conversations with open work, those included that this turn has given some. */
   readonly active: (turn: Turn) => ReadonlyArray<ConversationId>;
   /** Writes the changed states; call once before the commit. */
@@ -94,6 +108,9 @@ export interface Conversations {
 
 /** A conversation whose timer met a defect is left alone for this long. */
 const defectPauseMs = 60_000;
+
+/** Conversations that are told of the lost memory in one turn: each signs and seals its questions. */
+const toldPerTurn = 32;
 
 /** Loaded conversations without a timer that are kept at hand; the others are read again when needed. */
 const idleKeptMax = 512;
@@ -116,11 +133,51 @@ export const createConversations = (options: ConversationsOptions): Conversation
     turn.state = { ...turn.state, ...more, changed };
   };
 
-  const feed = (turn: Turn, conversationId: ConversationId, event: Event): void => {
+  const known = (turn: Turn, conversationId: ConversationId): Conversation => {
     const conversation = get(turn, conversationId);
     if (conversation === null) throw new Error("an event for a conversation that does not exist");
+    return conversation;
+  };
+
+  const loseMemory = (turn: Turn): void => {
+    logger(
+      "warn",
+      "the store is older than what this agent signed; conversations recover from their members",
+    );
+    LostMemory.note(turn.db, turn.now);
+    turn.state = { ...turn.state, lostMemory: true };
+  };
+
+  /** What is said from this moment on is said for the first time, so the loss lies before it. */
+  const tell = (turn: Turn, conversationId: ConversationId): void => {
+    LostMemory.told(turn.db, conversationId);
+    step(turn, conversationId, { kind: "restored" }, turn.now - 1);
+  };
+
+  /**
+   * A conversation of which nothing is known here but that it may have been forgotten turns out to be new: it begins as if it
+   * had just been made.
+   */
+  const begin = (turn: Turn, conversation: Conversation): void => {
+    change(turn, { ...conversation, state: initial });
+    step(turn, conversation.members.conversationId, { kind: "submitted" }, turn.now);
+  };
+
+  const feed = (turn: Turn, conversationId: ConversationId, event: Event): void => {
+    if (LostMemory.isUntold(turn.db, conversationId)) tell(turn, conversationId);
+    if (event.kind === "packet" && event.laneSequence !== null) {
+      const conversation = known(turn, conversationId);
+      const isNew = isBare(conversation.state) && LostMemory.beganSince(turn.db, conversation.lane);
+      if (isNew) begin(turn, conversation);
+      if (event.from === self && event.packet.kind === "catch_up_request") return;
+    }
+    step(turn, conversationId, event, turn.now);
+  };
+
+  const step = (turn: Turn, conversationId: ConversationId, event: Event, now: number): void => {
+    const conversation = known(turn, conversationId);
     const { state, commands } = transition(conversation.state, event, {
-      now: turn.now,
+      now,
       self,
       members: conversation.members,
       signer,
@@ -132,15 +189,51 @@ export const createConversations = (options: ConversationsOptions): Conversation
     const sends = [...turn.state.sends];
     const ended = [...turn.state.ended];
     let { commits, remarks } = turn.state;
+    const isAsking = isBare(state);
+    let asked: Packet | null = null;
     for (const command of commands) {
       apply(turn.db, conversationId, self, command);
       if (command.kind === "multicast") sends.push({ conversationId, to: "lane", packet: command.packet });
-      if (command.kind === "unicast") sends.push({ conversationId, to: command.to, packet: command.packet });
+      if (command.kind === "unicast") {
+        if (isAsking && command.packet.kind === "catch_up_request") asked = command.packet;
+        else sends.push({ conversationId, to: command.to, packet: command.packet });
+      }
       if (command.kind === "intent-ended") ended.push(command);
       if (command.kind === "commit") commits++;
       if (command.kind === "note") remarks = withRemark(remarks, conversationId, command.message);
     }
+    // Asked in the lane: the place that the Router gives the question tells whether anything was ever said there.
+    if (asked !== null) sends.push({ conversationId, to: "lane", packet: asked });
     change(turn, { ...conversation, state }, { sends, ended, commits, remarks });
+    const isFound = state.restored !== null && conversation.state.restored === null;
+    if (event.kind === "restored" || !isFound || LostMemory.notedAt(turn.db) !== null) return;
+    // A vote that one conversation has forgotten shows that the whole store is old.
+    loseMemory(turn);
+    LostMemory.told(turn.db, conversationId);
+  };
+
+  /** Runs `work` for each of them alone: a defect in one stops none of the others. */
+  const each = (
+    turn: Turn,
+    conversationIds: ReadonlyArray<ConversationId>,
+    what: string,
+    work: (conversationId: ConversationId) => void,
+  ): void => {
+    for (const conversationId of conversationIds) {
+      const before = turn.state;
+      try {
+        turn.db.transaction(() => work(conversationId));
+      } catch (error) {
+        turn.state = before;
+        if (isStoreFailure(error)) throw error;
+        wakes.set(conversationId, turn.now + defectPauseMs);
+        logger("error", "a conversation met a defect and is passed over", {
+          conversation: conversationId,
+          event: what,
+          error: String(error),
+        });
+      }
+    }
   };
 
   return {
@@ -148,25 +241,19 @@ export const createConversations = (options: ConversationsOptions): Conversation
     create: (turn, members, openedBy = self) => {
       const conversation = create(turn.db, members, self, openedBy);
       change(turn, conversation);
+      const mayBeForgotten =
+        LostMemory.notedAt(turn.db) !== null && !LostMemory.beganSince(turn.db, conversation.lane);
+      if (mayBeForgotten) LostMemory.suspect(turn.db, members.conversationId);
       return conversation;
     },
     feed,
-    feedEach: (turn, conversationIds, event) => {
-      for (const conversationId of conversationIds) {
-        const before = turn.state;
-        try {
-          turn.db.transaction(() => feed(turn, conversationId, event));
-        } catch (error) {
-          turn.state = before;
-          if (isStoreFailure(error)) throw error;
-          wakes.set(conversationId, turn.now + defectPauseMs);
-          logger("error", "a conversation met a defect and is passed over", {
-            conversation: conversationId,
-            event: event.kind,
-            error: String(error),
-          });
-        }
-      }
+    feedEach: (turn, conversationIds, event) =>
+      each(turn, conversationIds, event.kind, (conversationId) => feed(turn, conversationId, event)),
+    loseMemory,
+    tellSome: (turn, after) => {
+      const ids = LostMemory.untoldIds(turn.db, after, toldPerTurn);
+      each(turn, ids, "restored", (conversationId) => tell(turn, conversationId));
+      return ids.at(-1) ?? null;
     },
     active: (turn) => [...new Set([...activeIds(turn.db), ...turn.state.changed.keys()])],
     flush: (turn) => {
@@ -196,6 +283,10 @@ export const createConversations = (options: ConversationsOptions): Conversation
     due: (now) => [...wakes].filter(([, at]) => at <= now).map(([conversationId]) => conversationId),
   };
 };
+
+/** A conversation of which nothing is known but that it may have been forgotten: nothing is bound, open or certified. */
+const isBare = ({ restored, head, anchor, open, rounds }: State): boolean =>
+  restored !== null && head === null && anchor === null && open.length === 0 && rounds.bound === 0;
 
 const withRemark = (
   remarks: Work["remarks"],

@@ -37,7 +37,7 @@ const rounds: Post<Parameters<Owner["wishRound"]>[0], RoundResult> = {
       Schema.Struct({ conversationId: ConversationId.schema }),
     ]),
   ),
-  statuses: { wished: 200, "unknown-conversation": 404, held: 409 },
+  statuses: { wished: 200, "unknown-conversation": 404 },
 };
 
 const withdrawals: Post<Parameters<Owner["withdraw"]>[0], WithdrawResult> = {

@@ -1,13 +1,13 @@
 // How the endpoint stands, for its owner: what `GET /readyz` answers and `status` shows. Read at the moment of asking, from
-// the store and from the running agent; never served to a runtime. Implements HIS-51 and MGT-14.
+// the store and from the running agent; never served to a runtime. Implements MGT-14 and RUN-17.
 
 import type { ActiveAgent } from "../conversations/ActiveAgent.ts";
+import * as LostMemory from "../conversations/LostMemory.ts";
 import * as Inbox from "../ingress/Inbox.ts";
 import type { Database } from "../store/Database.ts";
 import * as Equivocations from "../transport/Equivocations.ts";
 import type { RouterTrouble } from "../transport/RouterStanding.ts";
 import * as RouterTerms from "../transport/RouterTerms.ts";
-import { explain, type HeldReason } from "../transport/Standing.ts";
 
 export interface Health {
   readonly registered: boolean;
@@ -26,8 +26,12 @@ export interface Health {
   } | null;
   /** Conversations whose members have yet to go on in a new round since then. */
   readonly conversationsChanging: number;
-  /** Why nothing is signed, or null. */
-  readonly held: { readonly reason: HeldReason; readonly explanation: string } | null;
+  /** That the state folder was found to be an old copy, `at` in UTC, and how many conversations have yet to recover, or null. */
+  readonly restored: {
+    readonly at: string;
+    readonly conversations: number;
+    readonly explanation: string;
+  } | null;
   /** Unacknowledged items of the inbox. */
   readonly pendingItems: number;
   /** Own posts that are neither certified nor ended. */
@@ -51,9 +55,15 @@ const changeOf = (former: RouterTerms.FormerTerm | null): Health["routerChanged"
         explanation: RouterTerms.explain(former.ending),
       };
 
+const restoredOf = (db: Database): Health["restored"] => {
+  const at = LostMemory.notedAt(db);
+  if (at === null) return null;
+  const conversations = LostMemory.countRecovering(db);
+  return { at: new Date(at).toISOString(), conversations, explanation: LostMemory.explain(conversations) };
+};
+
 /** `agent` is null before registration. Throws when the store cannot be read. */
 export const read = (db: Database, agent: ActiveAgent | null): Health => {
-  const held = agent?.link.held() ?? null;
   const router = agent?.router() ?? null;
   const waiting = db.all(
     `SELECT address FROM conversation
@@ -68,7 +78,7 @@ export const read = (db: Database, agent: ActiveAgent | null): Health => {
     routerEquivocations: Equivocations.count(db),
     routerChanged: changeOf(RouterTerms.lastFormer(db)),
     conversationsChanging: RouterTerms.countUnderEarlier(db),
-    held: held === null ? null : { reason: held, explanation: explain(held) },
+    restored: restoredOf(db),
     pendingItems: Inbox.unreadCount(db),
     pendingPosts: countOf(db, "SELECT count(*) AS n FROM intent WHERE outcome IS NULL"),
     pendingAddresses: waiting.map((row) => row["address"] as string),
@@ -76,6 +86,5 @@ export const read = (db: Database, agent: ActiveAgent | null): Health => {
   };
 };
 
-/** Whether the endpoint does everything that it is for. */
-export const isReady = ({ registered, routerConnected, held }: Health): boolean =>
-  registered && routerConnected && held === null;
+/** Whether the endpoint does everything that is in its own hands: what waits for other members waits for them. */
+export const isReady = ({ registered, routerConnected }: Health): boolean => registered && routerConnected;

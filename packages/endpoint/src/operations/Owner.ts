@@ -48,9 +48,7 @@ export type RoundResult =
       /** False when the wish is kept until there is a connection. */
       readonly said: boolean;
     }
-  | { readonly kind: "unknown-conversation" }
-  /** Nothing at all is signed here: see the standing. */
-  | { readonly kind: "held" };
+  | { readonly kind: "unknown-conversation" };
 
 export interface WithdrawInput {
   readonly postId: PostId;
@@ -118,7 +116,6 @@ export const wishRound = (
   turns.run((turn): RoundResult => {
     const conversationId = idOf(turn.db, input);
     if (conversationId === null) return { kind: "unknown-conversation" };
-    if (link.held() !== null) return { kind: "held" };
     conversations.feed(turn, conversationId, { kind: "wish-round" });
     const conversation = conversations.get(turn, conversationId);
     if (conversation === null) throw new Error("a conversation that was fed is gone");

@@ -41,6 +41,11 @@ CREATE TABLE conversation (
   active INTEGER NOT NULL
 ) STRICT;
 
+-- Conversations that may have signed more than this store knows and have not been told so: none of them signs before.
+CREATE TABLE untold (
+  conversation_id TEXT PRIMARY KEY REFERENCES conversation
+) STRICT, WITHOUT ROWID;
+
 -- Counts what an agent has opened here without a certificate: looked at for every opening that anybody sends.
 CREATE INDEX conversation_uncertified ON conversation (opened_by) WHERE head_height IS NULL;
 

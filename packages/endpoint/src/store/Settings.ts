@@ -13,6 +13,8 @@ export type SettingName =
   | "enqueued_sends"
   /** How many of them that Router was never offered, because earlier ones took them. */
   | "enqueued_before"
+  /** When the store was found to be older than what its agent signed: see LostMemory.ts. Never removed. */
+  | "memory_lost_at"
   /** The last record sequence whose signatures a start-up or a stop has verified. */
   | "verified_sequence";
 

@@ -6,13 +6,10 @@ import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson"
 import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import * as Packet from "@social-harness/protocol/conversation/Packet";
-import * as Membership from "@social-harness/protocol/history/Membership";
-import * as Record from "@social-harness/protocol/history/Record";
 import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
-import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
+import type * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type {
   AgentId,
-  ConversationId,
   Opaque32,
   RouterInstanceId,
   SigningKey,
@@ -22,7 +19,6 @@ import type { Logger } from "@social-harness/router/Logger";
 import type { Delivery } from "@social-harness/router/client/RouterClient";
 import type { Opener } from "@social-harness/router/seal/Sealing";
 import * as Envelope from "@social-harness/router/wire/Envelope";
-import * as Lane from "@social-harness/router/wire/Lane";
 import * as Schema from "effect/Schema";
 import * as ConversationRows from "../conversations/ConversationRows.ts";
 import type { Conversations, Turn } from "../conversations/Conversations.ts";
@@ -31,6 +27,7 @@ import * as Cards from "./Cards.ts";
 import * as Equivocations from "./Equivocations.ts";
 import * as LaneHeads from "./LaneHeads.ts";
 import type { OwnCopy } from "./OwnCopies.ts";
+import { createPlaces, type Origin } from "./Places.ts";
 import * as RouterTerms from "./RouterTerms.ts";
 
 export interface InboundOptions {
@@ -44,11 +41,14 @@ export interface InboundOptions {
 
 /** What a delivery led to beyond its conversations. */
 export type Arrival =
-  | { readonly kind: "taken" }
+  /** `strangers` are agents whose cards would be of use: what they make known is said again. */
+  | { readonly kind: "taken"; readonly strangers?: ReadonlyArray<AgentId> }
   /** Nobody here knows the sender's card: it must be looked up, the envelope is held. */
   | { readonly kind: "held"; readonly sender: AgentId }
   /** The Router contradicts what it said before: its log went back. */
   | { readonly kind: "contradiction" };
+
+const taken: Arrival = { kind: "taken" };
 
 export interface Inbound {
   /** `own` says that the delivery is a copy of what this process sent, and what that was. */
@@ -73,19 +73,6 @@ const decodePlaintext = Closed.bytesDecoder(
 );
 
 type Plaintext = ReturnType<typeof decodePlaintext>;
-
-/** Where packets came from. */
-interface Origin {
-  readonly envelope: Envelope.Envelope;
-  readonly lane: Opaque32;
-  readonly sequence: number;
-}
-
-/** The conversation that a packet belongs to, or why there is none for it. */
-type Place = { readonly conversationId: ConversationId } | { readonly nowhere: "foreign" | "crowded" };
-
-/** This agent is not in it, as far as the packet shows. */
-const foreign: Place = { nowhere: "foreign" };
 
 interface Opened extends Origin {
   readonly plaintext: Plaintext;
@@ -113,7 +100,7 @@ const isQuestion = ({ kind }: Packet.Packet): boolean =>
 
 export const createInbound = (options: InboundOptions): Inbound => {
   const { card, trust, routerKey, opener, conversations, logger } = options;
-  const ownCard = AgentCard.encode(card);
+  const places = createPlaces({ card, trust, conversations });
 
   const note = (message: string, sender: AgentId): void =>
     logger("warn", "inbound envelope passed over", { note: message, sender });
@@ -153,49 +140,11 @@ export const createInbound = (options: InboundOptions): Inbound => {
   /** The sender's card inside a membership that the envelope itself brings and that verifies. */
   const enclosedCard = ({ envelope, packets }: Opened): AgentCard.AgentCard | null => {
     for (const packet of packets) {
-      const members = packet.kind === "proposal_packet" ? enclosedMembers(packet) : null;
+      const members = packet.kind === "proposal_packet" ? places.enclosedMembers(packet) : null;
       const enclosed = members?.cardOf(envelope.senderAgentId);
       if (enclosed !== undefined) return enclosed;
     }
     return null;
-  };
-
-  const enclosedMembers = (packet: Packet.ProposalPacket): Membership.Members | null => {
-    if (!Record.isGenesis(packet.recordCore)) return null;
-    try {
-      return Membership.verify(trust.verifier, trust.registryKey, packet.recordCore.membership);
-    } catch (error) {
-      if (!(error instanceof DecodeError)) throw error;
-      return null;
-    }
-  };
-
-  /**
-   * The conversation of a packet, made when a member of it sends, in its lane, a GENESIS proposal with a membership that this
-   * agent truly belongs to; only so many of one sender, as long as they are not certified.
-   */
-  const placeOf = (turn: Turn, packet: Packet.Packet, { envelope, lane }: Origin): Place => {
-    const named = Packet.conversationOf(packet) ?? ConversationRows.idOfLane(turn.db, lane);
-    if (named === null) return foreign;
-    if (conversations.get(turn, named) !== null) return { conversationId: named };
-    if (packet.kind !== "proposal_packet") return foreign;
-    const { senderAgentId } = envelope;
-    // Asked before anything is verified: what is dropped should cost little.
-    if (ConversationRows.uncertifiedOf(turn.db, senderAgentId) >= Limits.uncertifiedPerOpenerMax)
-      return { nowhere: "crowded" };
-    const members = enclosedMembers(packet);
-    if (
-      members === null ||
-      members.conversationId !== named ||
-      !members.membership.members.includes(ownCard) ||
-      members.cardOf(senderAgentId) === undefined ||
-      Lane.laneOf(members.ids) !== lane
-    ) {
-      return foreign;
-    }
-    for (const member of members.cards) Cards.keep(turn.db, member);
-    conversations.create(turn, members, senderAgentId);
-    return { conversationId: named };
   };
 
   /**
@@ -206,7 +155,7 @@ export const createInbound = (options: InboundOptions): Inbound => {
     const before = turn.state;
     try {
       return turn.db.transaction(() => {
-        const place = placeOf(turn, packet, origin);
+        const place = places.of(turn, packet, origin);
         if ("nowhere" in place) return place.nowhere;
         const { conversationId } = place;
         const conversation = conversations.get(turn, conversationId);
@@ -322,7 +271,7 @@ export const createInbound = (options: InboundOptions): Inbound => {
     const held = turn.db.get("SELECT count(*) AS held FROM held_envelope WHERE sender_agent_id = ?", sender);
     if (Number(held?.["held"]) >= Limits.heldEnvelopesPerSenderMax) {
       note("too many envelopes of an unknown sender are held", sender);
-      return { kind: "taken" };
+      return taken;
     }
     turn.db.run(
       "INSERT INTO held_envelope (sender_agent_id, lane, lane_sequence, envelope) VALUES (?, ?, ?, ?)",
@@ -340,7 +289,7 @@ export const createInbound = (options: InboundOptions): Inbound => {
       const head = { routerInstanceId, lane, sequence, laneHead, signature };
       const continuity = LaneHeads.take(turn.db, head, envelopeDigest);
       if (continuity === "contradicts") return { kind: "contradiction" };
-      if (continuity === "repeated") return { kind: "taken" };
+      if (continuity === "repeated") return taken;
       RouterTerms.compareWithFormer(turn.db, head);
       const conversationId = ConversationRows.idOfLane(turn.db, lane);
       if (continuity === "after-gap" && conversationId !== null) {
@@ -348,20 +297,21 @@ export const createInbound = (options: InboundOptions): Inbound => {
       }
       if (own !== null && own.packets !== null) {
         for (const packet of own.packets) feed(turn, packet, delivery);
-        return { kind: "taken" };
+        return taken;
       }
       const opened = open(envelope, lane, sequence);
-      if (opened === null) return { kind: "taken" };
+      if (opened === null) return taken;
       const known = Cards.byId(turn.db, envelope.senderAgentId);
       const sender = known ?? enclosedCard(opened);
       if (sender === null) return hold(turn, opened);
+      const strangers = places.strangersIn(turn, opened.packets, opened);
       takeOpened(turn, opened, sender, known === null);
-      return { kind: "taken" };
+      return { kind: "taken", strangers: strangers.filter((id) => id !== sender.agentId) };
     },
     takeAgain: (turn, { lane, sequence, laneHead, signature }, routerInstanceId) => {
       const isKnown = sequence <= (LaneHeads.last(turn.db, lane)?.sequence ?? 0);
       const head = { routerInstanceId, lane, sequence, laneHead, signature };
-      return { kind: isKnown && LaneHeads.repeats(turn.db, head) ? "taken" : "contradiction" };
+      return isKnown && LaneHeads.repeats(turn.db, head) ? taken : { kind: "contradiction" };
     },
     releaseHeld,
   };

@@ -89,6 +89,8 @@ export interface OutboxSender {
   /** Rows that the Router accepted and that a turn may delete. The same ones until `forgotten` says that it has. */
   readonly accepted: () => ReadonlyArray<number>;
   readonly forgotten: () => void;
+  /** Envelopes that this process has sent and that have no verdict yet. */
+  readonly underway: () => number;
 }
 
 export interface OutboxSenderOptions {
@@ -160,7 +162,16 @@ export const createOutboxSender = (options: OutboxSenderOptions): OutboxSender =
       accepted.splice(0, named);
       named = 0;
     },
+    underway: () => inFlight,
   };
+};
+
+/**
+ * Drops what waits: an old copy of a store must not say again what it once meant to. Sequences only grow, so a sender that
+ * goes on looks for what comes after.
+ */
+export const drop = (db: Database): void => {
+  db.run("DELETE FROM outbox");
 };
 
 /** Forgets envelopes that the Router has taken over. A repeated one would only meet its own acceptance again. */

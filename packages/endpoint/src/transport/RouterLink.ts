@@ -1,8 +1,9 @@
 // The endpoint's side of its Router connection: every delivery becomes one piece of work in a turn, its cursor is
 // acknowledged after the commit, and voting waits until the mailbox is folded to the tail that the Router named.
 // A delivery that the store could not take comes again on the next connection. Another instance, or a log that went back,
-// begins a new term, and conversations under anchors of earlier ones go on in a new round.
-// Implements HIS-36, HIS-48, HIS-130, HIS-132, HIS-135 and RUN-63.
+// begins a new term, and conversations under anchors of earlier ones go on in a new round. A Router that knows more of this
+// agent than the store does shows that the store is an old copy.
+// Implements HIS-36, HIS-48, HIS-51, HIS-130, HIS-132, HIS-135 and RUN-63.
 
 import type { AgentId, ConversationId, RouterInstanceId } from "@social-harness/protocol/identity/Identifier";
 import type { Logger } from "@social-harness/router/Logger";
@@ -13,9 +14,9 @@ import type { Database } from "../store/Database.ts";
 import * as Settings from "../store/Settings.ts";
 import type { Pace, Turns } from "../store/Turns.ts";
 import type { Inbound } from "./Inbound.ts";
+import * as Outbox from "./Outbox.ts";
 import type { OwnCopy } from "./OwnCopies.ts";
 import * as RouterTerms from "./RouterTerms.ts";
-import { explain, type HeldReason } from "./Standing.ts";
 
 export interface RouterLinkOptions {
   readonly db: Database;
@@ -25,12 +26,14 @@ export interface RouterLinkOptions {
   readonly logger: Logger;
   /** Tells the Router that everything up to a cursor is on disk here. */
   readonly acknowledge: (cursor: number) => void;
-  /** A sender's card is needed and nobody here has it. */
-  readonly onUnknownSender: (sender: AgentId) => void;
+  /** An agent's card is needed and nobody here has it. */
+  readonly onUnknownCard: (agentId: AgentId) => void;
   /** What this process said, when the delivery is a copy of that. */
   readonly ownCopyOf: (delivery: Delivery) => OwnCopy | null;
   /** Whether nothing waits for this delivery: a copy of what this agent sent, whose effect is already here. */
   readonly isUnawaited: (delivery: Delivery, own: OwnCopy | null) => boolean;
+  /** Envelopes of this process that the Router may accept without having said so yet. */
+  readonly underway: () => number;
   /** Ends the connection, because what it delivered could not be kept. */
   readonly refuse: () => void;
 }
@@ -41,8 +44,6 @@ export interface RouterLink {
   readonly onGap: (gap: Gap) => Promise<void>;
   readonly onDisconnected: (reason: DisconnectReason) => void;
   readonly connection: () => Connection;
-  /** Why nothing is signed, or null. */
-  readonly held: () => HeldReason | null;
   readonly connected: () => boolean;
   /** Connected to a Router that the store is bound to: only then is anything put into the outbox or sent from it. */
   readonly mayEnqueue: () => boolean;
@@ -72,7 +73,6 @@ interface Session {
 export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
   const { db, turns, conversations, inbound, logger } = options;
   let session: Session | null = null;
-  let held: HeldReason | null = null;
   let lastDisconnect: DisconnectReason | null = null;
   /** The highest cursor that this process acknowledged to an instance; the client says it again on each connection. */
   let acknowledged: { readonly routerInstanceId: RouterInstanceId; readonly cursor: number } | null = null;
@@ -90,15 +90,8 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
     return Math.max(acknowledgedCursor, acknowledged?.cursor ?? 0);
   };
 
-  const hold = (reason: HeldReason): void => {
-    if (held !== reason)
-      logger("error", "nothing is signed any more", { reason, explanation: explain(reason) });
-    held = reason;
-    if (session !== null) session.folded = false;
-  };
-
   const foldIfAtTail = (turn: Turn, current: Session, cursor: number): void => {
-    if (current.folded || cursor < current.tail || held !== null) return;
+    if (current.folded || cursor < current.tail) return;
     current.folded = true;
     conversations.feedEach(turn, conversations.active(turn), { kind: "folded" });
     changeRounds(turn, current, null);
@@ -141,6 +134,8 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
     } catch (error) {
       current.broken = true;
       current.folded = false;
+      // Whether the store is bound to this Router is what failed, perhaps: nothing leaves over what is left of the connection.
+      current.bound = false;
       logger("error", "the mailbox could not be taken further; it comes again", { error: String(error) });
       if (current === session) options.refuse();
       return false;
@@ -150,11 +145,10 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
   };
 
   const take = async (current: Session, delivery: Delivery): Promise<void> => {
-    let unknown: AgentId | null = null;
+    let unknown: ReadonlyArray<AgentId> = [];
     const own = options.ownCopyOf(delivery);
     const work = (turn: Turn): void => {
       const cursor = Settings.integer(turn.db, "router_cursor");
-      if (held !== null) return;
       if (delivery.cursor > cursor + 1) throw new Error("the Router skipped a cursor without naming a gap");
       const isNew = delivery.cursor > cursor;
       const takeIn = () => inbound.take(turn, delivery, current.routerInstanceId, own);
@@ -165,26 +159,26 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
         arrival = takeIn();
         if (arrival.kind === "contradiction") throw new Error("the Router signed a lane head of nothing");
       }
-      if (arrival.kind === "held") unknown = arrival.sender;
+      unknown = arrival.kind === "held" ? [arrival.sender] : (arrival.strangers ?? []);
       const reached = Math.max(Settings.integer(turn.db, "router_cursor"), delivery.cursor);
       if (isNew || current.retaking) Settings.put(turn.db, "router_cursor", reached);
       foldIfAtTail(turn, current, reached);
     };
     const isTaken = await inOrder(current, work, options.isUnawaited(delivery, own) ? "soon" : "now");
-    if (!isTaken || held !== null) return;
+    if (!isTaken) return;
     acknowledge(current, delivery.cursor);
-    if (unknown !== null) options.onUnknownSender(unknown);
+    for (const agentId of unknown) options.onUnknownCard(agentId);
   };
 
   const takeGap = async (current: Session, { fromCursor, toCursor }: Gap): Promise<void> => {
     const isTaken = await inOrder(current, (turn) => {
-      if (held !== null || toCursor <= Settings.integer(turn.db, "router_cursor")) return;
+      if (toCursor <= Settings.integer(turn.db, "router_cursor")) return;
       logger("warn", "the Router no longer holds a part of the mailbox", { from: fromCursor, to: toCursor });
       conversations.feedEach(turn, allIds(turn.db), { kind: "gap" });
       Settings.put(turn.db, "router_cursor", toCursor);
       foldIfAtTail(turn, current, toCursor);
     });
-    if (isTaken && held === null) acknowledge(current, toCursor);
+    if (isTaken) acknowledge(current, toCursor);
   };
 
   /** The log went back: what it says from a cursor on is a new beginning, in which nothing is signed before its end. */
@@ -200,16 +194,20 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
 
   /** Binds the store to the connection's Router before anything leaves for it. */
   const bind = (turn: Turn, current: Session, ready: ReadyState): void => {
-    const standing = RouterTerms.judge(turn.db, ready);
-    if (standing === "lost-memory") return hold(standing);
-    held = null;
-    if (standing === "another-instance") {
+    const isLost = RouterTerms.judge(turn.db, ready) === "lost-memory";
+    if (isLost) Outbox.drop(turn.db);
+    if (Settings.text(turn.db, "router_instance_id") !== ready.routerInstanceId) {
       if (Settings.text(turn.db, "router_instance_id") !== null) {
         logger("warn", "another Router instance; conversations go on in new rounds", {
           instance: ready.routerInstanceId,
         });
       }
       RouterTerms.bind(turn.db, ready.routerInstanceId, turn.now);
+    }
+    // One durable step: from its commit on the loss is not found again, and no conversation signs before it is told.
+    if (isLost) {
+      RouterTerms.takeOver(turn.db, ready, options.underway());
+      conversations.loseMemory(turn);
     }
     if (RouterTerms.judge(turn.db, ready) === "rolled-back") {
       rollBack(turn, current, current.floor, ready.tailCursor);
@@ -250,11 +248,10 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
     connection: () => ({
       routerInstanceId:
         session?.routerInstanceId ?? (Settings.text(db, "router_instance_id") as RouterInstanceId | null),
-      folded: held === null && session !== null && session.folded,
+      folded: session !== null && session.folded,
     }),
-    held: () => held,
     connected: () => session !== null,
-    mayEnqueue: () => session !== null && session.bound && held === null,
+    mayEnqueue: () => session !== null && session.bound,
     lastDisconnect: () => lastDisconnect,
   };
 };

@@ -157,6 +157,17 @@ export const rollBack = (db: Database, cursor: number, tail: number | null, now:
 };
 
 /**
+ * Takes over what the bound instance knows of this agent and the store forgot, so that the same loss is not found again. What
+ * lies between the cursors is gone from the mailbox; of `underway` envelopes of this process the Router may not have told yet.
+ */
+export const takeOver = (db: Database, ready: ReadyState, underway: number): void => {
+  const cursor = Math.max(Settings.integer(db, "router_cursor"), ready.acknowledgedCursor);
+  const offered = Math.max(offeredSends(db), ready.acceptedSends + underway);
+  Settings.put(db, "router_cursor", cursor);
+  Settings.put(db, "enqueued_sends", Settings.integer(db, "enqueued_before") + offered);
+};
+
+/**
  * Compares a head, whose signature was verified, with those of former terms of its instance, and keeps the first proof in its
  * lane. It is evidence alone: what ended the term was cause for a round already.
  */

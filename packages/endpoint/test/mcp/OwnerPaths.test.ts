@@ -80,7 +80,6 @@ verifies(
     const results: ReadonlyArray<readonly [RoundResult, number]> = [
       [wished, 200],
       [{ kind: "unknown-conversation" }, 404],
-      [{ kind: "held" }, 409],
     ];
     for (const [result, status] of results) {
       owner = {

@@ -19,7 +19,7 @@ verifies(
   "MGT-14",
   "the owner reads how the endpoint stands, and the status tells whether it is ready",
   async () => {
-    const held = { reason: "lost-memory", explanation: "an old copy" } as const;
+    const restored = { at: "2026-07-28T00:00:00.000Z", conversations: 1, explanation: "an old copy" };
     const routerTrouble = { reason: "untrusted-certificate", explanation: "not trusted" } as const;
     const standings: ReadonlyArray<readonly [Health, number]> = [
       [healthy, 200],
@@ -34,7 +34,7 @@ verifies(
       ],
       [{ ...healthy, registered: false, routerConnected: false, routerSince: null }, 503],
       [{ ...healthy, routerConnected: false, routerTrouble }, 503],
-      [{ ...healthy, held }, 503],
+      [{ ...healthy, restored }, 200],
     ];
     for (const [health, status] of standings) {
       standing = () => health;

@@ -25,7 +25,7 @@ export const healthy: Health = {
   routerEquivocations: 0,
   routerChanged: null,
   conversationsChanging: 0,
-  held: null,
+  restored: null,
   pendingItems: 0,
   pendingPosts: 0,
   pendingAddresses: [],

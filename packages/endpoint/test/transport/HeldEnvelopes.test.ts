@@ -59,7 +59,9 @@ verifies(
     await network.registry.start();
     await until("it is dropped", () => heldBy(bob) === 0);
     expect(isKnownTo(bob, mal.card.agentId)).toBe(false);
-    expect(bob.lines.map(({ event }) => event)).toContain("an envelope of an unregistered sender is dropped");
+    expect(bob.lines.map(({ event }) => event)).toContain(
+      "what needs the card of an unregistered agent is dropped",
+    );
     expect((await ann.send("agent:bob", "hello")).status).toBe("certified");
   },
 );

@@ -37,6 +37,8 @@ export interface Bench {
   /** The same of a cursor that was passed before. */
   again: (cursor: number) => Arrival;
   beforeCommit: () => void;
+  /** Envelopes without a verdict. */
+  underway: number;
   /** What wished for a round, by turns. */
   readonly wished: Array<ReadonlyArray<string>>;
   stateOf: (conversationId: string) => object;
@@ -53,6 +55,7 @@ export const bench = (prepare: (db: Database) => void = () => undefined): Bench 
   });
   const conversations = {
     active: () => ["active"],
+    loseMemory: () => events.push("lost memory"),
     get: (_turn: unknown, id: string) => ({ state: made.stateOf(id) }),
     feedEach: (_turn: unknown, ids: ReadonlyArray<string>, event: { readonly kind: string }) => {
       events.push(`all ${event.kind}`);
@@ -77,7 +80,8 @@ export const bench = (prepare: (db: Database) => void = () => undefined): Bench 
     logger: (level, event) => level === "error" && events.push(event),
     acknowledge: (cursor) => events.push(`ack ${cursor}`),
     refuse: () => events.push("refuse"),
-    onUnknownSender: (sender) => events.push(`unknown ${sender}`),
+    onUnknownCard: (agentId) => events.push(`unknown ${agentId}`),
+    underway: () => made.underway,
     ownCopyOf: () => null,
     isUnawaited: () => false,
   });
@@ -89,6 +93,7 @@ export const bench = (prepare: (db: Database) => void = () => undefined): Bench 
     take: () => ({ kind: "taken" }),
     again: () => ({ kind: "taken" }),
     beforeCommit: () => undefined,
+    underway: 0,
     wished: [],
     stateOf: () => ({ anchor: { round: 0 }, rounds: { bound: 0, wish: 0, own: null } }),
   };

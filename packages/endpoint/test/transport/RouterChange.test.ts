@@ -5,6 +5,7 @@ import type { NetworkAgent } from "@social-harness/testkit/network/NetworkAgent"
 import { type TestNetwork, testNetwork } from "@social-harness/testkit/network/TestNetwork";
 import { until } from "@social-harness/testkit/network/Until";
 import { verifies } from "@social-harness/testkit/Verifies";
+import * as LostMemory from "../../src/conversations/LostMemory.ts";
 import * as Equivocations from "../../src/transport/Equivocations.ts";
 import * as RouterTerms from "../../src/transport/RouterTerms.ts";
 import { cursorOf, forgedHead, instanceOf } from "./ForgingRouter.ts";
@@ -46,7 +47,7 @@ for (const count of [2, 3, 4]) {
       await ann.untilItems(count);
       await bob.untilItems(count);
       expect(instanceOf(ann)).not.toBe(first);
-      expect(agents.map(({ agent }) => agent.link.held())).toEqual(agents.map(() => null));
+      expect(agents.map(({ db }) => LostMemory.notedAt(db))).toEqual(agents.map(() => null));
       const rounds = await roundsIn(ann, toAll(ann));
       expect(rounds.slice(0, count)).toEqual(members.map(() => 0));
       expect(rounds.slice(count).every((round) => round > 0)).toBe(true);
@@ -151,7 +152,7 @@ verifies(
     await bob.untilItems(3);
     expect(bob.texts()).toEqual(["one", "two", "three"]);
     expect(instanceOf(bob)).toBe(first);
-    expect([again, bob].map(({ agent }) => agent.link.held())).toEqual([null, null]);
+    expect([again, bob].map(({ db }) => LostMemory.notedAt(db))).toEqual([null, null]);
     expect(RouterTerms.formerTerms(bob.db)).toMatchObject([{ ending: "another-instance", term: 2 }]);
     expect(await roundsIn(bob, "agent:ann")).toEqual([0, 1, 2]);
     expect((await network.judge(["ann", "bob"])).problems).toEqual([]);

@@ -5,6 +5,7 @@ import { until } from "@social-harness/testkit/network/Until";
 import { verifies } from "@social-harness/testkit/Verifies";
 import type { Database } from "../../src/store/Database.ts";
 import * as Settings from "../../src/store/Settings.ts";
+import * as RouterTerms from "../../src/transport/RouterTerms.ts";
 import { bench, boundAt, delivery, instance, nothingMore, ready, settled } from "./LinkBench.ts";
 
 verifies("HIS-36", "voting begins when the mailbox is folded to the tail that the Router named", async () => {
@@ -111,34 +112,118 @@ verifies("HIS-51", "a cursor that was passed over without a gap is no delivery",
   expect(made.cursor()).toBe(0);
 });
 
-const standings: ReadonlyArray<readonly [string, ReadyState, (db: Database) => void]> = [
-  ["a send that it does not know", ready(0, { acceptedSends: 1 }), () => undefined],
-  ["an acknowledgment that it does not know", ready(4, { acknowledgedCursor: 3 }), boundAt(2)],
+/** Envelopes as an old copy holds them: the first ones accepted, the last ones still waiting. */
+const withOutbox =
+  (enqueued: number, waiting: number) =>
+  (db: Database): void => {
+    Settings.put(db, "enqueued_sends", enqueued);
+    for (let i = enqueued - waiting + 1; i <= enqueued; i++)
+      db.run("INSERT INTO outbox (sequence, message_id, envelope) VALUES (?, '', '')", i);
+  };
+
+const another = RouterInstanceId.fromBytes(Buffer.alloc(16, 9));
+const losses: ReadonlyArray<readonly [string, ReadyState, (db: Database) => void, number, number]> = [
+  ["a send that it does not know", ready(0, { acceptedSends: 1 }), () => undefined, 0, 1],
+  [
+    "an acknowledgment that it does not know",
+    ready(4, { acknowledgedCursor: 3, acceptedSends: 4 }),
+    (db) => {
+      boundAt(2)(db);
+      withOutbox(6, 2)(db);
+    },
+    3,
+    6,
+  ],
+  [
+    "sends beyond those that wait",
+    ready(4, { acknowledgedCursor: 1, acceptedSends: 9 }),
+    (db) => {
+      boundAt(2)(db);
+      withOutbox(6, 2)(db);
+    },
+    2,
+    9,
+  ],
   [
     "a past with an instance that is new to it",
-    ready(4, { acknowledgedCursor: 3 }),
+    ready(4, { acknowledgedCursor: 3, acceptedSends: 5 }),
     (db) => {
       boundAt(9)(db);
-      Settings.put(db, "router_instance_id", RouterInstanceId.fromBytes(Buffer.alloc(16, 9)));
+      withOutbox(6, 2)(db);
+      Settings.put(db, "router_instance_id", another);
     },
+    3,
+    11,
   ],
 ];
-for (const [what, state, prepare] of standings) {
+for (const [what, state, prepare, cursor, enqueued] of losses) {
   verifies(
     "HIS-51",
-    `an agent of whom the Router remembers ${what} takes nothing, acknowledges nothing, puts nothing out`,
+    `an agent of whom the Router remembers ${what} takes over its counts, sends nothing old and goes on`,
     async () => {
       const made = bench(prepare);
-      const before = made.cursor();
       made.link.onReady(state);
-      made.link.onDeliver(delivery(before + 1));
-      await made.link.onGap({ fromCursor: before + 2, toCursor: before + 4 });
-      expect(made.link.held()).toBe("lost-memory");
-      expect(made.link.connected()).toBe(true);
-      expect(made.link.mayEnqueue()).toBe(false);
-      expect(made.link.connection().folded).toBe(false);
-      expect(made.cursor()).toBe(before);
-      expect(made.events).toEqual(["nothing is signed any more"]);
+      await until("it is bound", () => made.link.mayEnqueue());
+      expect([made.cursor(), Settings.integer(made.db, "enqueued_sends")]).toEqual([cursor, enqueued]);
+      expect(made.db.all("SELECT * FROM outbox")).toEqual([]);
+      expect(made.events).toContain("lost memory");
+      for (let next = cursor + 1; next <= state.tailCursor; next++) made.link.onDeliver(delivery(next));
+      await settled(made, state.tailCursor);
+      expect(made.link.connection()).toEqual({ routerInstanceId: instance, folded: true });
+      made.link.onReady({ ...state, acknowledgedCursor: state.tailCursor });
+      await until("it is bound again", () => made.link.mayEnqueue());
+      expect(made.events.filter((event) => event === "lost memory")).toHaveLength(1);
     },
   );
 }
+
+verifies(
+  "HIS-51",
+  "what this process has on its way is no further loss when the Router accepts it",
+  async () => {
+    const made = bench(boundAt(0));
+    made.underway = 2;
+    made.link.onReady(ready(0, { acceptedSends: 7 }));
+    await until("it is bound", () => made.link.mayEnqueue());
+    made.link.onReady(ready(0, { acceptedSends: 9 }));
+    await until("it is bound again", () => made.link.mayEnqueue());
+    made.link.onReady(ready(0, { acceptedSends: 10 }));
+    await until(
+      "that one was nobody's",
+      () => made.events.filter((event) => event === "lost memory").length === 2,
+    );
+  },
+);
+
+verifies(
+  "HIS-51",
+  "a loss that could not be stored is found by the next connection, and nothing leaves before",
+  async () => {
+    const made = bench((db) => {
+      boundAt(0)(db);
+      withOutbox(3, 1)(db);
+    });
+    made.beforeCommit = () => {
+      throw new Error("the disk is full");
+    };
+    made.link.onReady(ready(0, { acceptedSends: 7 }));
+    await until("it is refused", () => made.events.includes("refuse"));
+    expect(made.link.mayEnqueue()).toBe(false);
+    expect(made.db.all("SELECT * FROM outbox")).toHaveLength(1);
+    made.link.onDisconnected("delivery-failed");
+    made.beforeCommit = () => undefined;
+    made.link.onReady(ready(0, { acceptedSends: 7 }));
+    await until("it is bound", () => made.link.mayEnqueue());
+    expect(made.db.all("SELECT * FROM outbox")).toEqual([]);
+  },
+);
+
+verifies("HIS-51", "an old copy that meets a Router that went back as well is told both", async () => {
+  const made = bench(boundAt(9));
+  made.link.onReady(ready(5, { acknowledgedCursor: 3, acceptedSends: 1 }));
+  for (const cursor of [4, 5]) made.link.onDeliver(delivery(cursor));
+  await settled(made, 5);
+  await until("it is folded", () => made.link.connection().folded);
+  expect(made.events).toContain("lost memory");
+  expect(RouterTerms.formerTerms(made.db)).toMatchObject([{ ending: "rolled-back", tail: 5 }]);
+});

@@ -1,9 +1,8 @@
 // Hunts mutants: each in a copy of its own, in a process of its own, as many at once as there are cores. What a mutant is
-// caught at must hold without it, else it proves nothing.
+// caught at must hold without it, else it proves nothing. All copies are of the sources as they were when the hunt began.
 
 import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { failureOf } from "../simulation/Minimise.ts";
 import { apply, type Mutant } from "./Mutant.ts";
 import type { Searched, SearchOptions } from "./Search.ts";
 import * as SourceCopy from "./SourceCopy.ts";
@@ -42,24 +41,47 @@ const searchIn = (folder: string, options: SearchOptions): Promise<Searched | st
     });
   });
 
-const escapeOf = ({ scenario }: Mutant, { sighting, defects, defect }: Searched): string | null => {
-  if (sighting === null)
-    return defects === 0 ? "no oracle objects" : `no oracle objects; ${defects} seeds end with: ${defect}`;
-  const without = failureOf(sighting.seed, { scenario });
-  return without === null ? null : `seed ${sighting.seed} fails without it too: ${without.message}`;
+type Result = Pick<Hunted, "escape"> & Searched;
+
+const escaped = (escape: string, searched: Searched = nothing): Result => ({ ...searched, escape });
+
+/** Searches on while what is found is found without the mutant too, in the pristine copy. */
+const searchOn = async (
+  { scenario }: Mutant,
+  { first, count }: Pick<SearchOptions, "first" | "count">,
+  folder: string,
+  pristine: string,
+): Promise<Result> => {
+  let seeds = 0;
+  let escape: string | null = null;
+  while (seeds < count) {
+    const searched = await searchIn(folder, { first: first + seeds, count: count - seeds, scenario });
+    if (typeof searched === "string") return escaped(searched);
+    seeds += searched.seeds;
+    const { sighting, defects, defect } = searched;
+    if (sighting === null) {
+      escape ??=
+        defects === 0 ? "no oracle objects" : `no oracle objects; ${defects} seeds end with: ${defect}`;
+      return escaped(escape, { ...searched, seeds });
+    }
+    const without = await searchIn(pristine, { first: sighting.seed, count: 1, scenario });
+    if (typeof without === "string") return escaped(without);
+    const failure = without.sighting?.message ?? without.defect;
+    if (failure === null) return { ...searched, seeds, escape: null };
+    escape = `seed ${sighting.seed} fails without it too: ${failure}`;
+  }
+  return escaped(escape ?? "no seeds", { ...nothing, seeds });
 };
 
-export const hunt = async (mutant: Mutant, { first, seeds }: HuntOptions): Promise<Hunted> => {
+const hunt = async (mutant: Mutant, { first, seeds }: HuntOptions, pristine: string): Promise<Hunted> => {
   const started = performance.now();
-  const copy = SourceCopy.create();
+  const copy = SourceCopy.create(pristine);
   try {
     apply(mutant, copy.read, copy.write);
     const count = seeds ?? mutant.seeds;
-    const result = await searchIn(copy.folder, { first, count, scenario: mutant.scenario });
-    const searched = typeof result === "string" ? nothing : result;
-    const escape = typeof result === "string" ? result : escapeOf(mutant, result);
+    const result = await searchOn(mutant, { first, count }, copy.folder, pristine);
     const seconds = (performance.now() - started) / 1_000;
-    return { ...searched, mutant, caught: escape === null, escape, seconds };
+    return { ...result, mutant, caught: result.escape === null, seconds };
   } finally {
     copy.remove();
   }
@@ -71,15 +93,20 @@ export const huntAll = async (
   options: HuntOptions,
 ): Promise<ReadonlyArray<Hunted>> => {
   const results: Array<Hunted> = [];
+  const pristine = SourceCopy.create();
   const waiting = [...mutants.entries()];
   const work = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const [place, mutant] = next;
-      const hunted = await hunt(mutant, options);
+      const hunted = await hunt(mutant, options, pristine.folder);
       results[place] = hunted;
       options.onHunted?.(hunted);
     }
   };
-  await Promise.all(Array.from({ length: options.jobs }, work));
-  return results;
+  try {
+    await Promise.all(Array.from({ length: options.jobs }, work));
+    return results;
+  } finally {
+    pristine.remove();
+  }
 };

@@ -8,16 +8,21 @@ const simulation = "packages/testkit/src/simulation";
 export const memoryMutants: ReadonlyArray<Mutant> = [
   {
     name: "lock-unsynced",
-    why: "A lock that a crash takes back lets its member vote for another record in the same slot.",
+    why: "A lock and a vote that a crash takes back, when the vote has left, are given again to whatever comes first then.",
     edits: [
       {
-        file: `${simulation}/Disk.ts`,
-        text: "  state: JSON.parse(JSON.stringify(disk.state)) as State,\n",
+        file: `${simulation}/FoldWorld.ts`,
+        text: "    const before = member.disk;\n",
+        replacement: "    const before = member.disk;\n    Object.assign(member, { synced: before });\n",
+      },
+      {
+        file: `${simulation}/FoldWorld.ts`,
+        text: "    crash: (index) => down(at(index)),\n",
         replacement:
-          "  state: JSON.parse(JSON.stringify({ ...disk.state, slot: { ...disk.state.slot, lock: null, actionVote: null } })) as State,\n",
+          "    crash: (index) => {\n      down(at(index));\n      Object.assign(at(index), { disk: (at(index) as { synced?: Disk }).synced ?? at(index).disk });\n    },\n",
       },
     ],
-    scenario: null,
+    scenario: "disks",
     seeds: 300,
   },
   {
@@ -42,7 +47,7 @@ export const memoryMutants: ReadonlyArray<Mutant> = [
         file: `${fold}/Timers.ts`,
         text: "  state.silence = null;\n  state.rounds = { ...state.rounds, stall: null, heard: [] };\n",
         replacement:
-          "  state.silence = null;\n  state.slot = { ...state.slot, actionVote: null };\n  state.rounds = { ...state.rounds, stall: null, heard: [] };\n",
+          "  state.silence = null;\n  state.slot = { ...state.slot, lock: null, actionVote: null };\n  state.open = state.open.map((record) => ({ ...record, action: {} }));\n  state.rounds = { ...state.rounds, stall: null, heard: [] };\n",
       },
     ],
     scenario: null,
@@ -109,19 +114,6 @@ export const memoryMutants: ReadonlyArray<Mutant> = [
         file: `${fold}/Floor.ts`,
         text: "if (told.length < (n < 4 ? n - 1 : quorumOf(n))) return null;",
         replacement: "if (told.length < 1) return null;",
-      },
-    ],
-    scenario: "restored",
-    seeds: 2_000,
-  },
-  {
-    name: "restored-binds-on-wishes",
-    why: "A member without memory may have stated the round that others only wish for, and would state it otherwise.",
-    edits: [
-      {
-        file: `${fold}/Rounds.ts`,
-        text: "const bindingRound = state.restored === null ? Math.max(quorumAt, statedAt) : statedAt;",
-        replacement: "const bindingRound = Math.max(quorumAt, statedAt);",
       },
     ],
     scenario: "restored",

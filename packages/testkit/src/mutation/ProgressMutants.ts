@@ -42,33 +42,7 @@ export const progressMutants: ReadonlyArray<Mutant> = [
       },
     ],
     scenario: null,
-    seeds: 2_000,
-  },
-  {
-    name: "keep-old-proposals",
-    why: "An author has few places for open proposals: those of a round that is over must not take them.",
-    edits: [
-      {
-        file: `${fold}/Acceptance.ts`,
-        text: "      record.height > next ||\n",
-        replacement: "      record.height >= next ||\n",
-      },
-    ],
-    scenario: null,
-    seeds: 2_000,
-  },
-  {
-    name: "keep-wishes-after-commit",
-    why: "A wish whose cause has gone makes members change rounds for ever.",
-    edits: [
-      {
-        file: `${fold}/Settle.ts`,
-        text: "wish: 0, wishes: rounds.stated, called: false,",
-        replacement: "called: false,",
-      },
-    ],
-    scenario: null,
-    seeds: 2_000,
+    seeds: 1_500,
   },
   {
     name: "silence-for-ever",
@@ -76,25 +50,12 @@ export const progressMutants: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: `${fold}/Timers.ts`,
-        text: "if (state.silence === null || !inputs.folded) return;",
-        replacement: "if (state.silence === null || inputs.folded) return;",
+        text: "  repeatRound(draft);\n",
+        replacement: "  if (state.head !== null) return;\n  repeatRound(draft);\n",
       },
     ],
     scenario: null,
     seeds: 200,
-  },
-  {
-    name: "carried-unannounced",
-    why: "Members that accept a round late wait for a carried record that all others have certified already.",
-    edits: [
-      {
-        file: `${fold}/Acceptance.ts`,
-        text: "if (accepted.carried !== null && state.head?.recordHash === accepted.carried) {",
-        replacement: "if (accepted.carried !== null && state.head === null) {",
-      },
-    ],
-    scenario: "rounds",
-    seeds: 2_000,
   },
   {
     name: "ask-once",

@@ -228,8 +228,8 @@ export const roundMutants: ReadonlyArray<Mutant> = [
         replacement: "round === best.round",
       },
     ],
-    scenario: null,
-    seeds: 2_000,
+    scenario: "equivocating",
+    seeds: 1_500,
   },
   {
     name: "drop-staged-with-round",
@@ -254,8 +254,8 @@ export const roundMutants: ReadonlyArray<Mutant> = [
         replacement: "return false;",
       },
     ],
-    scenario: null,
-    seeds: 3_000,
+    scenario: "rounds",
+    seeds: 300,
   },
   {
     name: "genesis-anchor-anew",

@@ -121,19 +121,6 @@ export const slotMutants: ReadonlyArray<Mutant> = [
     seeds: 500,
   },
   {
-    name: "drop-early-proposals",
-    why: "Who drops a proposal whose predecessor it does not know yet locks another than those who did know it, and the slot splits.",
-    edits: [
-      {
-        file: `${fold}/Proposals.ts`,
-        text: "if (action.height === nextHeight(state) && action.previousRecordHash !== (state.head?.recordHash ?? null)) {",
-        replacement: "if (action.previousRecordHash !== (state.head?.recordHash ?? null)) {",
-      },
-    ],
-    scenario: "weather",
-    seeds: 2_000,
-  },
-  {
     name: "propose-over-lock",
     why: "A proposal into a slot that is another's can only lose, and splits whoever sees it first.",
     edits: [
@@ -169,8 +156,8 @@ export const slotMutants: ReadonlyArray<Mutant> = [
         replacement: "    proposal.authorAgentId !== author\n",
       },
     ],
-    scenario: "liars",
-    seeds: 500,
+    scenario: "rounds",
+    seeds: 1_000,
   },
   {
     name: "release-on-withdrawal",
@@ -218,19 +205,6 @@ export const slotMutants: ReadonlyArray<Mutant> = [
     seeds: 300,
   },
   {
-    name: "refuse-after-forgotten-vote",
-    why: "A record that went with its round and came again has lost the vote beside it, not the one on disk.",
-    edits: [
-      {
-        file: `${fold}/Refusals.ts`,
-        text: 'if (reason === null || inputs.reads.hasSigned("action", record.recordHash, record.anchorHash)) continue;',
-        replacement: "if (reason === null) continue;",
-      },
-    ],
-    scenario: null,
-    seeds: 2_000,
-  },
-  {
     name: "vote-after-refusal",
     why: "Others have counted the refusal as a vote that never comes.",
     edits: [
@@ -260,19 +234,5 @@ export const slotMutants: ReadonlyArray<Mutant> = [
     ],
     scenario: null,
     seeds: 300,
-  },
-  {
-    name: "no-vote-inside-relayed-proposal",
-    why: "Of two members the author's only action vote travels inside its proposal, whoever passes it on.",
-    edits: [
-      {
-        file: `${fold}/Settle.ts`,
-        text: "...(draft.inputs.members.n === 2 && vote !== undefined",
-        replacement:
-          "...(draft.inputs.members.n === 2 && record.author === draft.inputs.self && vote !== undefined",
-      },
-    ],
-    scenario: null,
-    seeds: 2_000,
   },
 ];

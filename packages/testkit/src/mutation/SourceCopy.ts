@@ -36,11 +36,12 @@ export const readOriginal = (file: string): string | null => {
   }
 };
 
-export const create = (): SourceCopy => {
+/** Copies the repository, or an earlier copy of it. */
+export const create = (from: string = root): SourceCopy => {
   const folder = mkdtempSync(join(tmpdir(), "social-harness-mutant-"));
   for (const name of packages)
     for (const part of ["package.json", "src"])
-      cpSync(join(root, "packages", name, part), join(folder, "packages", name, part), { recursive: true });
+      cpSync(join(from, "packages", name, part), join(folder, "packages", name, part), { recursive: true });
   const modules = join(folder, "node_modules");
   mkdirSync(join(modules, scope), { recursive: true });
   for (const name of packages) symlinkSync(join(folder, "packages", name), join(modules, scope, name));

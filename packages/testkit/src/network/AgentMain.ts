@@ -2,11 +2,14 @@
 // with one JSON line on stdout; the first line says that it is up. Argument: the options of `openAgent` as JSON.
 
 import { createInterface } from "node:readline";
+import * as Health from "@social-harness/endpoint/operations/Health";
 import { type NetworkAgentOptions, openAgent } from "./NetworkAgent.ts";
 
 export type Request =
   | { readonly kind: "send"; readonly to: string; readonly text: string; readonly idempotencyKey?: string }
   | { readonly kind: "texts" }
+  | { readonly kind: "failed" }
+  | { readonly kind: "restored" }
   | { readonly kind: "close" };
 
 export interface Asked {
@@ -34,6 +37,10 @@ const answer = async (request: Request): Promise<unknown> => {
     }
     case "texts":
       return agent.texts();
+    case "failed":
+      return agent.items().flatMap(({ item }) => (item.kind === "operationFailed" ? [item] : []));
+    case "restored":
+      return Health.read(agent.db, agent.agent).restored;
     case "close":
       return agent.close();
   }

@@ -4,13 +4,19 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import type { Health } from "@social-harness/endpoint/operations/Health";
 import type { SendResult } from "@social-harness/endpoint/operations/Operations";
+import type { OperationFailedItem } from "@social-harness/protocol/delivery/Item";
 import type { Answer, Asked, Request } from "./AgentMain.ts";
 import type { NetworkAgentOptions } from "./NetworkAgent.ts";
 
 export interface AgentProcess {
   readonly send: (to: string, text: string, idempotencyKey?: string) => Promise<SendResult>;
   readonly texts: () => Promise<ReadonlyArray<string>>;
+  /** The items that tell of own posts without their effect. */
+  readonly failed: () => Promise<ReadonlyArray<OperationFailedItem>>;
+  /** Whether it found its store to be an old copy, and how many conversations have yet to recover. */
+  readonly restored: () => Promise<Health["restored"]>;
   /** SIGKILL. What was asked and not answered rejects. */
   readonly kill: () => Promise<void>;
   /** An orderly end. */
@@ -70,6 +76,8 @@ export const startAgentProcess = async (
         ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       }) as Promise<SendResult>,
     texts: () => ask({ kind: "texts" }) as Promise<ReadonlyArray<string>>,
+    failed: () => ask({ kind: "failed" }) as Promise<ReadonlyArray<OperationFailedItem>>,
+    restored: () => ask({ kind: "restored" }) as Promise<Health["restored"]>,
     kill: async () => {
       child.kill("SIGKILL");
       await exited;

@@ -16,6 +16,8 @@ import type { AgentId } from "@social-harness/protocol/identity/Identifier";
 export interface DiskOptions {
   /** Nothing is under way any more: chains are equally long, nothing is pending, every intent has ended. */
   readonly quiet: boolean;
+  /** Disks that some of these agents had before an older one was put back: what was signed on them stays signed. */
+  readonly former?: ReadonlyArray<string>;
 }
 
 export interface DiskVerdict {
@@ -129,6 +131,19 @@ const readStore = (path: string): Store => {
 
 type Say = (problem: string) => void;
 
+/** One agent with everything that it ever signed, on whichever of its disks that is. A vote is void once any of them says so. */
+const remembering = (store: Store, formers: ReadonlyArray<Store>): Store => {
+  const disks = [...formers.filter(({ card }) => card.agentId === store.card.agentId), store];
+  const votes = new Map<string, VoteRow>();
+  for (const vote of disks.flatMap((disk) => disk.votes)) {
+    const { kind, round, record_hash, signature } = vote;
+    const key = [kind, round, record_hash, signature].join(" ");
+    if (votes.get(key)?.void !== 1) votes.set(key, vote);
+  }
+  const memberCounts = new Map(disks.flatMap((disk) => [...disk.memberCounts]));
+  return { ...store, votes: [...votes.values()], memberCounts };
+};
+
 /**
  * In a slot at most one lock vote and one durability vote that count. With two members the vote inside the own proposal
  * stands beside the lock vote; with more there is none. Whether a vote is rightly void, `checkVoids` asks.
@@ -195,6 +210,26 @@ const checkItems = (store: Store, { quiet }: DiskOptions, say: Say): void => {
   }
   if (quiet && waiting.pending > 0) say(`${waiting.pending} posts are pending`);
   if (quiet && waiting.intents > 0) say(`${waiting.intents} intents have not ended`);
+};
+
+/** Posts that another disk of the agent knew stand in the chain beside its own: these in their order, and nobody else's. */
+const checkForgotten = (store: Store, formers: ReadonlyArray<Store>, say: Say): void => {
+  const disks = [store, ...formers];
+  for (const [conversationId, chain] of store.chains) {
+    const posted = chain.flatMap(({ recordCore: { action } }) =>
+      action.authorAgentId === store.card.agentId ? [action.postIntent.postId as string] : [],
+    );
+    const known = new Set(disks.flatMap(({ intents }) => intents.map(({ postId }) => postId)));
+    if (posted.some((postId) => !known.has(postId))) say(`an own post of ${conversationId} is of no call`);
+    for (const { intents } of disks) {
+      const certified = intents.filter(
+        (intent) => intent.conversationId === conversationId && intent.outcome === "certified",
+      );
+      const places = certified.map(({ postId }) => posted.indexOf(postId));
+      if (places.some((place, i) => place <= (places[i - 1] ?? -1)))
+        say(`certified intents of ${conversationId} are not its own posts in their order`);
+    }
+  }
 };
 
 /** Own posts stand in the chain once, in the order of their calls, exactly when their intents ended certified. */
@@ -318,20 +353,31 @@ const checkVoids = (stores: ReadonlyArray<Store>, say: Say): void => {
 /** Reads the stores at these paths, one an agent of one network, and judges them alone and together. */
 export const judge = (paths: ReadonlyArray<string>, options: DiskOptions): DiskVerdict => {
   const stores = paths.map(readStore);
+  const formers = (options.former ?? []).map(readStore);
+  const agents = stores.map((store) => remembering(store, formers));
   const problems: Array<string> = [];
+  const sayOf =
+    ({ card }: Store): Say =>
+    (problem) =>
+      void problems.push(`${card.agentName}: ${problem}`);
+  for (const agent of agents) checkVotes(agent, sayOf(agent));
+  for (const store of [...stores, ...formers]) {
+    checkChains(store, sayOf(store));
+    checkAnchored(store, sayOf(store));
+  }
+  for (const store of formers) checkItems(store, { quiet: false }, sayOf(store));
   for (const store of stores) {
-    const say = (problem: string): void => void problems.push(`${store.card.agentName}: ${problem}`);
-    checkVotes(store, say);
-    checkChains(store, say);
-    checkAnchored(store, say);
-    checkItems(store, options, say);
-    checkIntents(store, say);
+    const own = formers.filter(({ card }) => card.agentId === store.card.agentId);
+    checkItems(store, options, sayOf(store));
+    if (own.length === 0) checkIntents(store, sayOf(store));
+    else checkForgotten(store, own, sayOf(store));
   }
   const say = (problem: string): void => void problems.push(problem);
   const conversations = checkAgreement(stores, options, say);
-  checkRounds(stores, say);
-  checkRemembered(stores, say);
-  checkVoids(stores, say);
+  if (formers.length > 0) checkAgreement([...stores, ...formers], { quiet: false }, say);
+  checkRounds([...stores, ...formers], say);
+  checkRemembered(agents, say);
+  checkVoids(agents, say);
   const sum = (of: (store: Store) => number): number => stores.reduce((total, store) => total + of(store), 0);
   return {
     problems,

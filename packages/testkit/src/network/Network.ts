@@ -1,7 +1,6 @@
 // A real Registry and a real Router on loopback over sqlite logs in one folder. Each can be stopped, started again on its
 // port, and given another log, so that tests can take a service away, bring it back, or bring back an older one.
 
-import { copyFileSync, existsSync, rmSync } from "node:fs";
 import { hash, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { openSqliteLog, type SqliteLog } from "@social-harness/log/SqliteLog";
@@ -11,6 +10,7 @@ import type { SigningKey } from "@social-harness/protocol/identity/Identifier";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
 import { startRegistry, type RunningRegistry } from "@social-harness/registry/service/RegistryServer";
 import { startRouter, type Router, type ServiceLimits } from "@social-harness/router/service/Router";
+import * as Copies from "./Copies.ts";
 
 /** What an agent must know to take part, plain enough to hand to another process. */
 export interface Reached {
@@ -50,15 +50,6 @@ export interface NetworkOptions {
 
 export const seedOf = (label: string): Buffer => hash("sha256", `social-harness network: ${label}`, "buffer");
 
-const journals = ["", "-wal", "-shm"];
-
-const copyLog = (from: string, to: string): void => {
-  for (const journal of journals) {
-    rmSync(to + journal, { force: true });
-    if (existsSync(from + journal)) copyFileSync(from + journal, to + journal);
-  }
-};
-
 /** `open` runs the service over its log on a port (0 for any) and says how to reach it. */
 const makeService = async <Running extends { readonly url: string; readonly close: () => Promise<void> }>(
   path: string,
@@ -88,12 +79,12 @@ const makeService = async <Running extends { readonly url: string; readonly clos
     },
     saveLog: (as) => {
       stopped();
-      copyLog(path, `${path}.${as}`);
+      Copies.copy(path, `${path}.${as}`);
     },
     replaceLog: (by) => {
       stopped();
-      if (by === null) for (const journal of journals) rmSync(path + journal, { force: true });
-      else copyLog(`${path}.${by}`, path);
+      if (by === null) Copies.remove(path);
+      else Copies.copy(`${path}.${by}`, path);
     },
   };
 };

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type AgentProcess, startAgentProcess } from "./AgentProcess.ts";
+import * as Copies from "./Copies.ts";
 import * as DiskOracle from "./DiskOracle.ts";
 import { type Network, type NetworkOptions, startNetwork } from "./Network.ts";
 import { type NetworkAgent, type NetworkAgentOptions, openAgent, storeOf } from "./NetworkAgent.ts";
@@ -21,8 +22,18 @@ export interface TestNetwork extends Network {
   /** In a process of its own, which ends with the test. */
   readonly spawn: (name: string, more?: Omit<More, "clock">) => Promise<AgentProcess>;
   readonly storeOf: (name: string) => string;
-  /** Lets the agents of this process come to rest, closes them and judges their disks. */
-  readonly judge: (names: ReadonlyArray<string>) => Promise<DiskOracle.DiskVerdict>;
+  /** Keeps the store of an agent that is not running under another name; returns its path. */
+  readonly keepStore: (name: string, as: string) => string;
+  /** Puts a kept store back in the place of the store of an agent that is not running; null for none. */
+  readonly replaceStore: (name: string, by: string | null) => void;
+  /**
+   * Lets the agents of this process come to rest, closes them and judges their disks, `former` with them: disks that some of
+   * them had before an older one was put back.
+   */
+  readonly judge: (
+    names: ReadonlyArray<string>,
+    former?: ReadonlyArray<string>,
+  ) => Promise<DiskOracle.DiskVerdict>;
 }
 
 const restMs = 15_000;
@@ -80,7 +91,16 @@ export const testNetwork = async (options: Omit<NetworkOptions, "folder"> = {}):
       return child;
     },
     storeOf: (name) => storeOf(folder, name),
-    judge: async (names) => {
+    keepStore: (name, as) => {
+      const kept = storeOf(folder, `${name}-${as}`);
+      Copies.copy(storeOf(folder, name), kept);
+      return kept;
+    },
+    replaceStore: (name, by) => {
+      if (by === null) Copies.remove(storeOf(folder, name));
+      else Copies.copy(storeOf(folder, `${name}-${by}`), storeOf(folder, name));
+    },
+    judge: async (names, former = []) => {
       const heads = new Map<unknown, unknown>();
       const isAtRest = (): boolean => {
         heads.clear();
@@ -91,7 +111,7 @@ export const testNetwork = async (options: Omit<NetworkOptions, "folder"> = {}):
       await closeAgents();
       return DiskOracle.judge(
         names.map((name) => storeOf(folder, name)),
-        { quiet: true },
+        { quiet: true, former },
       );
     },
   };

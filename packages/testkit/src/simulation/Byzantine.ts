@@ -7,6 +7,8 @@ import * as Packets from "@social-harness/protocol/conversation/Packet";
 import type { Packet, PacketOf } from "@social-harness/protocol/conversation/Packet";
 import type * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
+import * as Reanchor from "@social-harness/protocol/history/Reanchor";
+import * as Record from "@social-harness/protocol/history/Record";
 import * as Statement from "@social-harness/protocol/history/Statement";
 import * as VerifyRecord from "@social-harness/protocol/history/VerifyRecord";
 import { roundDeeds } from "./ByzantineRounds.ts";
@@ -40,10 +42,31 @@ const splitting =
     multicast(from, proposal(from, newCore(from, near)), rest);
   };
 
+/** Proposals: whole ones, two different ones in one slot, words put in others' mouths, and posts that are certified already. */
 const proposing = (liars: Liars): ReadonlyArray<Deed> => {
-  const { random, newCore, proposal, send } = liars;
+  const { world, members, random, cores, newCore, proposal, strangeSignature, send } = liars;
   const propose: Deed = (from, near) => send(from, proposal(from, newCore(from, near)), random.chance(0.95));
-  return [propose, propose, splitting(liars)];
+  /** Words in another's mouth, from a leader if one can lie: an author votes for what stands in its name. */
+  const forge: Deed = (from, near) => {
+    const recordCore = newCore(near, near);
+    cores.set(Record.recordHashOf(recordCore), recordCore);
+    const leader = Reanchor.leaderOf(world.members, near.disk.state.rounds.bound);
+    const sender = members.find(({ id }) => id === leader) ?? from;
+    send(sender, { kind: "proposal_packet", recordCore, authorSignature: strangeSignature() }, true);
+  };
+  /** A post of a liar that is certified already, once more. */
+  const again: Deed = (from, near) => {
+    const mine = near.disk.records.filter(({ recordCore }) => recordCore.action.authorAgentId === from.id);
+    const { head, anchor } = near.disk.state;
+    if (mine.length === 0 || head === null || anchor === null) return propose(from, near);
+    const core = Record.postCore(random.pick(mine).recordCore.action.postIntent, {
+      height: head.height + 1,
+      previousRecordHash: head.recordHash,
+      anchorHash: anchor.anchorHash,
+    });
+    send(from, proposal(from, core), true);
+  };
+  return [propose, propose, splitting(liars), forge, again];
 };
 
 /** Votes and certificates: true ones to few, thinned and spoilt ones to many, and full ones kept back. */
@@ -157,7 +180,8 @@ const catchingUp = (liars: Liars): ReadonlyArray<Deed> => {
       .slice(random.below(records.length + 1))
       .map(({ recordHash: _, ...rest }) => ({ kind: "certified_record" as const, ...rest }));
     const { recordHash: _, ...forged } = certifiedBy(members, newCore(from, near), genesisAnchorOf(world));
-    const anchors = packets.filter((packet) => packet.kind === "completed_reanchor").slice(-1);
+    const said = packets.filter((packet) => packet.kind === "completed_reanchor").slice(-1);
+    const anchors = random.chance(0.5) ? said : liars.reanchors.slice(-1);
     const tail = random.chance(0.5) ? [] : [{ kind: "certified_record" as const, ...forged }];
     liars.unicast(from, random.pick(liars.honest), {
       kind: "catch_up_page",

@@ -23,7 +23,8 @@ const roundNear = ({ random }: Liars, { disk }: Member): number =>
   Math.max(1, disk.state.rounds.bound + random.below(3));
 
 const changing = (liars: Liars, secretive: boolean): ReadonlyArray<Deed> => {
-  const { world, members, random, packets, cores, recentHash, allVotes, send } = liars;
+  const { world, members, random, honest, packets, cores, recentHash, strangeSignature, allVotes, send } =
+    liars;
   const { conversationId, membershipHash, n, quorum } = world.members;
   const heard = (): ReadonlyArray<StatementPacket> =>
     packets.filter((packet) => packet.kind === "statement_packet");
@@ -136,7 +137,7 @@ const changing = (liars: Liars, secretive: boolean): ReadonlyArray<Deed> => {
   };
   const signedOf = ({ statement, signature }: StatementPacket) => ({ ...statement, signature });
 
-  /** A re-anchor from whatever statements were heard and made up, with the body they decide or another. */
+  /** A re-anchor from whatever statements were heard, made up or said twice, with the body they decide or another. */
   const complete: Deed = (from, near) => {
     const latest = heard().at(-1)?.statement.round;
     const round = random.chance(0.7) ? (latest ?? roundNear(liars, near)) : roundNear(liars, near);
@@ -144,11 +145,16 @@ const changing = (liars: Liars, secretive: boolean): ReadonlyArray<Deed> => {
     const spoken = heard()
       .filter(({ statement }) => statement.round === round)
       .map(signedOf);
-    const invented = members.map((member) => inventedBy(member, round));
+    const forged = random.chance(0.1) ? honest : [];
+    const invented = [
+      ...members.map((member) => inventedBy(member, round)),
+      ...forged.map((member) => ({ ...inventedBy(member, round), signature: strangeSignature() })),
+    ];
     const pool = shuffled(random.chance(0.5) ? [...spoken, ...invented] : [...invented, ...spoken], random);
     const bySigner = new Map(pool.map((statement) => [statement.signerAgentId, statement]));
     const chosen = new Set(shuffled([...bySigner.keys()], random).slice(0, quorum));
-    const statements = world.members.ids.flatMap((id) => (chosen.has(id) ? (bySigner.get(id) ?? []) : []));
+    const single = world.members.ids.flatMap((id) => (chosen.has(id) ? (bySigner.get(id) ?? []) : []));
+    const statements = random.chance(0.1) ? [...single.slice(0, 1), ...single.slice(0, -1)] : single;
     if (statements.length === 0) return;
     const decision = Reanchor.decide(statements);
     const base = decision?.base ?? null;
@@ -163,7 +169,9 @@ const changing = (liars: Liars, secretive: boolean): ReadonlyArray<Deed> => {
       baseRecordHash: random.chance(0.8) ? (base?.recordHash ?? null) : headOf(near),
       carriedRecordHash: random.chance(0.8) ? (decision?.carried?.recordHash ?? null) : null,
     };
-    send(leader, { kind: "completed_reanchor", body, statements }, random.chance(0.9));
+    const completed = { kind: "completed_reanchor" as const, body, statements };
+    liars.reanchors.push(completed);
+    send(leader, completed, random.chance(0.9));
   };
 
   const carry: Deed = (from, near) => {

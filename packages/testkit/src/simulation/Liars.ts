@@ -3,7 +3,7 @@
 // Byzantine.ts's and ByzantineRounds.ts's.
 
 import type { Packet } from "@social-harness/protocol/conversation/Packet";
-import { type RouterAnchor, sorted } from "@social-harness/protocol/history/Evidence";
+import { type CompletedReanchor, type RouterAnchor, sorted } from "@social-harness/protocol/history/Evidence";
 import * as Reanchor from "@social-harness/protocol/history/Reanchor";
 import * as Record from "@social-harness/protocol/history/Record";
 import * as Statement from "@social-harness/protocol/history/Statement";
@@ -36,6 +36,8 @@ export interface Liars extends LiarsOptions {
   readonly cores: Map<RecordHash, Record.RecordCore>;
   /** Records that honest members asked a liar for, and have not been answered about. */
   readonly asked: Array<{ readonly by: AgentId; readonly of: Member; readonly recordHash: RecordHash }>;
+  /** Re-anchors that liars made. */
+  readonly reanchors: Array<CompletedReanchor>;
   /** All that honest members said, oldest first. */
   readonly packets: ReadonlyArray<Packet>;
   readonly noise: (byteCount: number) => Buffer;
@@ -204,6 +206,7 @@ export const createLiars = ({ world, members, random }: LiarsOptions): Liars => 
     honest,
     cores,
     asked,
+    reanchors: [],
     packets,
     noise,
     strangeHash,

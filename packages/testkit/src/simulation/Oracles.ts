@@ -3,6 +3,8 @@
 // may look like Auditor.ts's; here are the disks. The clauses are HIS-80 to HIS-82.
 
 import type { CompletedReanchor, HistoryRecord } from "@social-harness/protocol/history/Evidence";
+import * as Record from "@social-harness/protocol/history/Record";
+import { RecordError } from "@social-harness/protocol/history/RecordError";
 import { begin } from "@social-harness/protocol/history/VerifiedChain";
 import type { AgentId, AnchorHash, PostId } from "@social-harness/protocol/identity/Identifier";
 import { createAuditor } from "./Auditor.ts";
@@ -38,6 +40,8 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
   /** By round, the anchor that was first accepted for it. */
   const accepted = new Map<number, AnchorHash>();
   const lastPlaces = new Map<AgentId, number>();
+  /** Who sent a proposal of which record. */
+  const sent = new Set<string>();
 
   const postOf = ({ recordCore: { action } }: HistoryRecord): string =>
     `${action.authorAgentId} ${action.postIntent.postId}`;
@@ -50,12 +54,22 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
     if (absent.has(post)) violate("I4", `a post is certified at ${height} that its author was told is not`);
     posted.add(post);
     const author = honest.find(({ id }) => id === authorAgentId);
-    const place = author?.disk.intents.findIndex(({ intent }) => intent.postId === postIntent.postId) ?? -1;
-    if (place < 0) return;
-    // An author without its memory does not know which of its posts are on their way.
-    if (place < (lastPlaces.get(authorAgentId) ?? -1) && author?.hasForgotten !== true)
-      violate("I4", `the posts of ${author?.index} are certified out of its order`);
+    // An author without its memory does not know what it wrote, nor which of its posts are on their way.
+    if (author === undefined || author.hasForgotten) return;
+    const place = author.disk.intents.findIndex(({ intent }) => intent.postId === postIntent.postId);
+    if (place < 0) violate("I4", `a post of ${author.index} is certified at ${height} that it never wrote`);
+    if (place < (lastPlaces.get(authorAgentId) ?? -1))
+      violate("I4", `the posts of ${author.index} are certified out of its order`);
     lastPlaces.set(authorAgentId, place);
+  };
+
+  const askVerification = (record: HistoryRecord): void => {
+    try {
+      verified.take(record);
+    } catch (error) {
+      if (!(error instanceof RecordError)) throw error;
+      violate("verification", error.message);
+    }
   };
 
   const takeCommit = (member: Member, record: HistoryRecord, below: ReadonlyArray<HistoryRecord>): void => {
@@ -70,7 +84,7 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
       if (height !== chain.length) violate("I1", `height ${height} was certified before the one below it`);
       askI4(record);
       chain.push(record);
-      verified.take(record);
+      askVerification(record);
     } else if (certified.recordHash !== record.recordHash) {
       violate("I1", `member ${member.index} certified another record at height ${height}`);
     }
@@ -143,6 +157,17 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
 
   const leaderOf = (round: number): AgentId => members.ids[round % members.n] as AgentId;
 
+  /** Whoever accepts an anchor has the chain up to its base on disk, and the record that it carries. */
+  const askFooting = (member: Member, { body }: CompletedReanchor): void => {
+    const { records, cores } = member.disk;
+    const isCertified = (hash: string): boolean => records.some(({ recordHash }) => recordHash === hash);
+    const { baseRecordHash: base, carriedRecordHash: carried, round } = body;
+    if (base !== null && !isCertified(base))
+      violate("footing", `member ${member.index} accepted round ${round} without the chain up to its base`);
+    if (carried !== null && !isCertified(carried) && !cores.has(carried))
+      violate("footing", `member ${member.index} accepted round ${round} without the record that it carries`);
+  };
+
   /** An honest leader completes its round once, and from anybody else nothing is accepted: its round has one anchor. */
   const askAnchor = ({ member, commands, before, after }: Committed): void => {
     for (const command of commands) {
@@ -151,15 +176,30 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
       askClaims(command.anchor);
     }
     const { anchor } = after.state;
-    if (anchor !== null && anchor.anchorHash !== before.state.anchor?.anchorHash) {
-      const whole = after.anchors.get(anchor.anchorHash);
-      if (whole?.kind === "completed_reanchor") askCarried(whole);
-    }
-    if (anchor === null || anchor.round === 0) return;
+    if (anchor === null || anchor.anchorHash === before.state.anchor?.anchorHash) return;
+    if (anchor.round > 0 && anchor.round === before.state.anchor?.round)
+      violate("leader", `member ${member.index} accepted two anchors of round ${anchor.round}`);
+    const whole = after.anchors.get(anchor.anchorHash);
+    if (whole?.kind !== "completed_reanchor") return;
+    askCarried(whole);
+    askFooting(member, whole);
     const first = accepted.get(anchor.round);
     if (first === undefined) accepted.set(anchor.round, anchor.anchorHash);
     else if (first !== anchor.anchorHash && !byzantine.has(leaderOf(anchor.round)))
       violate("leader", `member ${member.index} accepted a second anchor of round ${anchor.round}`);
+  };
+
+  /** At the first height of a later round nobody locks what its leader has not sent. */
+  const askLock = ({ member, before, after }: Committed): void => {
+    const { anchor, slot } = after.state;
+    if (slot.lock === null || slot.lock === before.state.slot.lock) return;
+    if (anchor === null || anchor.round === 0 || sent.has(`${leaderOf(anchor.round)} ${slot.lock}`)) return;
+    const opens = (anchor.base?.height ?? -1) + (anchor.carried === null ? 1 : 2);
+    if (after.records.length === opens)
+      violate(
+        "leader",
+        `member ${member.index} opened round ${anchor.round} with what its leader never sent`,
+      );
   };
 
   /** A proposal is made only while the slot is free of another's lock. */
@@ -199,9 +239,12 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
     askI3(committed);
     askRows(committed);
     askAnchor(committed);
+    askLock(committed);
     askProposal(committed);
   });
   world.onAccepted.push(({ from, packets }) => {
+    for (const packet of packets)
+      if (packet.kind === "proposal_packet") sent.add(`${from} ${Record.recordHashOf(packet.recordCore)}`);
     if (byzantine.has(from)) return;
     for (const packet of packets) signatures.askSent(from, packet);
   });

@@ -296,7 +296,9 @@ export const scenarios = {
     draw: (random) => {
       const environment = sized(random);
       const most = environment.n < 4 ? 1 : faultsOf(environment.n);
-      return { ...environment, restored: 1 + random.below(most), opened: random.chance(0.8) };
+      // What an old disk has forgotten is votes, and at times rounds.
+      const ownerWish = random.chance(0.5) ? 0.01 + random.next() * 0.05 : environment.ownerWish;
+      return { ...environment, restored: 1 + random.below(most), opened: random.chance(0.8), ownerWish };
     },
   },
 } as const satisfies { readonly [name: string]: Scenario };

@@ -135,11 +135,13 @@ const accidents = ({ world, environment, random, honest, note }: Run) => {
   /** Keeps a copy of a disk, and one day puts it back. */
   const backUpOrRestore = (member: Member): void => {
     const backup = backups.get(member.index);
+    // The worst moment is the one when the vote for an open slot is forgotten.
+    const isOpportune = member.disk.state.slot.actionVote !== null;
     if (backup === undefined) backups.set(member.index, member.disk);
     else if (
       (restored.has(member.index) || restored.size < environment.restored) &&
-      backup !== member.disk &&
-      random.chance(0.2)
+      random.chance(isOpportune ? 0.5 : 0.1) &&
+      backup !== member.disk
     ) {
       restored.add(member.index);
       note(`${member.index}'s disk comes back as it was at height ${backup.records.length - 1}`);

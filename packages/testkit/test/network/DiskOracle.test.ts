@@ -155,3 +155,43 @@ verifies("HIS-80", "while posts are under way a chain may be shorter, but never 
     "bob holds another record than others",
   );
 });
+
+verifies(
+  ["HIS-83", "RUN-70"],
+  "what an agent signed and said on a disk that it no longer has counts with the disk that it has",
+  async () => {
+    const network = await testNetwork();
+    const [ann, bob] = await network.openAll(["ann", "bob"]);
+    await ann.send("agent:bob", "one");
+    await ann.send("agent:bob", "two");
+    await ann.close();
+    const former = network.keepStore("ann", "former");
+    const again = await network.open("ann");
+    await again.send("agent:bob", "three");
+    await bob.untilItems(3);
+    expect((await network.judge(["ann", "bob"], [former])).problems).toEqual([]);
+    const stores = ["ann", "bob"].map(network.storeOf);
+    const judged = (sql: string): ReadonlyArray<string> => {
+      const changed = `${former}.changed`;
+      copyFileSync(former, changed);
+      const sqlite = new DatabaseSync(changed, { enableForeignKeyConstraints: false });
+      sqlite.exec(sql);
+      sqlite.close();
+      return DiskOracle.judge(stores, { quiet: true, former: [changed] }).problems;
+    };
+    expect(judged("UPDATE own_vote SET record_hash = 'rch_other' WHERE height = 1")).toEqual([
+      expect.stringMatching(/ann: two \w+ votes in one slot/),
+      expect.stringMatching(/ann: two \w+ votes in one slot/),
+    ]);
+    expect(judged("UPDATE intent SET sequence = 9 WHERE sequence = 1")).toEqual([
+      expect.stringMatching(/ann: certified intents of cnv_\S+ are not its own posts in their order/),
+    ]);
+    expect(judged("UPDATE record SET record_hash = 'rch_other' WHERE height = 1")).toContainEqual(
+      expect.stringMatching(/holds another record than others|does not verify/),
+    );
+    const alone = new DatabaseSync(network.storeOf("ann"), { enableForeignKeyConstraints: false });
+    alone.exec("DELETE FROM intent WHERE sequence = 3");
+    alone.close();
+    expect(judged("SELECT 1")).toContainEqual(expect.stringMatching(/an own post of cnv_\S+ is of no call/));
+  },
+);

@@ -1,0 +1,75 @@
+// What an endpoint remembers of having forgotten: when its store was found to be older than what it signed, and which
+// conversations have yet to be told. One that is not told must not sign; so it is told before anything else reaches it,
+// whatever happens in between. Knows the rows, not the rules. Implements HIS-165 to HIS-167.
+
+import type { ConversationId, Opaque32 } from "@social-harness/protocol/identity/Identifier";
+import type { Database } from "../store/Database.ts";
+import * as Settings from "../store/Settings.ts";
+
+/**
+ * Notes, in the turn that finds it, that the store is an old copy: every conversation in it is to be told. What a clock that
+ * was set back since dates into the future is as old as the rest. Where lanes began counts from now on: see `beganSince`.
+ */
+export const note = (db: Database, now: number): void => {
+  Settings.put(db, "memory_lost_at", now);
+  db.run("INSERT OR IGNORE INTO untold SELECT conversation_id FROM conversation");
+  db.run("UPDATE intent SET created_at = ? WHERE outcome IS NULL AND created_at >= ?", now - 1, now);
+  db.run("DELETE FROM lane_head WHERE sequence = 1");
+};
+
+/** When the memory was last found to be lost (epoch milliseconds), or null for never. */
+export const notedAt = (db: Database): number | null => {
+  const at = Settings.text(db, "memory_lost_at");
+  return at === null ? null : Number(at);
+};
+
+/** A conversation that came up after the loss and may have been forgotten with the rest. */
+export const suspect = (db: Database, conversationId: ConversationId): void => {
+  db.run("INSERT OR IGNORE INTO untold (conversation_id) VALUES (?)", conversationId);
+};
+
+/**
+ * Whether a lane began after the loss: its first head of all came here since, so this member has forgotten nothing that it
+ * signed there. A Router that lies, or has taken the place of a lost one, can make it vote once more for a GENESIS and for
+ * nothing else: that needs the votes of all, and whoever remembers another one does not give it, but shows that one.
+ */
+export const beganSince = (db: Database, lane: Opaque32): boolean =>
+  db.get("SELECT 1 FROM lane_head WHERE lane = ? AND sequence = 1", lane) !== undefined;
+
+export const isUntold = (db: Database, conversationId: ConversationId): boolean =>
+  db.get("SELECT 1 FROM untold WHERE conversation_id = ?", conversationId) !== undefined;
+
+export const told = (db: Database, conversationId: ConversationId): void => {
+  db.run("DELETE FROM untold WHERE conversation_id = ?", conversationId);
+};
+
+/** Some of those who are to be told, in byte order, from after one of them on. */
+export const untoldIds = (
+  db: Database,
+  after: ConversationId | null,
+  countMax: number,
+): ReadonlyArray<ConversationId> =>
+  db
+    .all(
+      "SELECT conversation_id AS id FROM untold WHERE conversation_id > ? ORDER BY conversation_id LIMIT ?",
+      after ?? "",
+      countMax,
+    )
+    .map((row) => row["id"] as ConversationId);
+
+/** How many conversations have not recovered yet, the untold ones included. */
+export const countRecovering = (db: Database): number =>
+  Number(
+    db.get(
+      `SELECT count(*) AS n FROM conversation
+       WHERE conversation_id IN (SELECT conversation_id FROM untold)
+         OR (active = 1 AND json_extract(state, '$.restored.at') IS NOT NULL)`,
+    )?.["n"],
+  );
+
+/** What it means and what is to be done, for people; without the last full stop. */
+export const explain = (recovering: number): string =>
+  recovering === 0
+    ? "the state folder was found to be an old copy; every conversation has recovered"
+    : "the state folder is an old copy of what this agent had. Nothing is to be done: each conversation signs nothing until " +
+      "enough of its other members have said where they are, and takes part again in a later round";
