@@ -62,6 +62,7 @@ export const reopened = (store: EndpointStore): EndpointStore => {
     );
     for (const table of tables) copyRows(db, copy, String(table["name"]));
   });
+  copy.transaction(() => Inbox.prepare(copy, store.random));
   return { ...store, db: copy, hasMore: true };
 };
 

@@ -46,11 +46,21 @@ class AnswerLost extends Error {
 
 const marksKept = 8;
 
+/** What a host must be given: a refusal is a violation. */
+const given = <A>({ member }: Desk, call: () => A): A => {
+  try {
+    return call();
+  } catch (error) {
+    if (!(error instanceof OperationError)) throw error;
+    return violate("host", `the host of member ${member.index} is refused what is its own: ${error.reason}`);
+  }
+};
+
 export const createHost = ({ oracle, random, note, desks }: HostOptions) => {
   const turnPage = (desk: Desk, mark: Mark | null): Mark | null => {
     const { member, book, store } = desk;
     const place = mark?.place ?? { after: 0, through: book.length };
-    const page = Inbox.page(store.db, mark?.cursor);
+    const page = given(desk, () => Inbox.page(store.db, mark?.cursor));
     const next = oracle.askPage(member, book, place, page);
     note(
       `${member.index}'s host ${mark === null ? "reads" : "goes on and reads"} ${page.items.length} items of ${book.length}`,
@@ -66,7 +76,7 @@ export const createHost = ({ oracle, random, note, desks }: HostOptions) => {
     const { db } = desk.store;
     try {
       db.transaction(() => {
-        Inbox.acknowledge(db, token as DeliveryToken, 0);
+        given(desk, () => Inbox.acknowledge(db, token as DeliveryToken, 0));
         if (isLost) throw new AnswerLost();
       });
     } catch (error) {
@@ -110,13 +120,14 @@ export const createHost = ({ oracle, random, note, desks }: HostOptions) => {
   };
 
   /** What a token stands for, acknowledged or not. */
-  const readAgain = ({ store, member, seen, book }: Desk): void => {
-    if (seen.length === 0) return;
-    const token = random.pick(seen);
-    const { item } = Inbox.readEvent(store.db, eventIdOf(token as DeliveryToken));
+  const readAgain = (desk: Desk): void => {
+    if (desk.seen.length === 0) return;
+    const token = random.pick(desk.seen);
+    const eventId = eventIdOf(token as DeliveryToken);
+    const { item } = given(desk, () => Inbox.readEvent(desk.store.db, eventId));
     const text = CanonicalJson.encode(item as CanonicalJson.Json);
-    if (text !== book.find((entry) => entry.token === token)?.text)
-      violate("token", `member ${member.index} reads another payload under a token`);
+    if (text !== desk.book.find((entry) => entry.token === token)?.text)
+      violate("token", `member ${desk.member.index} reads another payload under a token`);
   };
 
   return {

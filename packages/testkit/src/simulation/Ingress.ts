@@ -95,6 +95,8 @@ export const createIngress = ({ world, honest, seed, contents, note }: IngressOp
     desk.book = book;
   };
 
+  const reopen = (desk: Desk): void => replace(desk, { store: reopened(desk.store), book: desk.book });
+
   world.beside = {
     turn: (turn, fate) => {
       const desk = desks.get(turn.member.index);
@@ -109,12 +111,18 @@ export const createIngress = ({ world, honest, seed, contents, note }: IngressOp
     },
     started: ({ index }) => {
       const desk = desks.get(index);
-      if (desk !== undefined) replace(desk, { store: reopened(desk.store), book: desk.book });
+      if (desk !== undefined) reopen(desk);
     },
   };
+  /** A host does something, or finds that its endpoint has just started again. */
   const actOnce = (): void => {
     const desk = random.pick(all);
-    if (desk.member.up && !world.refuses(desk.member)) host.act(desk);
+    const { member } = desk;
+    if (!member.up || world.refuses(member)) return;
+    if (random.chance(0.03)) {
+      note(`${member.index}'s store is opened again`);
+      reopen(desk);
+    } else host.act(desk);
   };
   world.onCommitted.push(() => {
     if (random.chance(0.2)) actOnce();
