@@ -14,13 +14,14 @@ import {
   type State,
 } from "@social-harness/protocol/conversation/State";
 import * as Membership from "@social-harness/protocol/history/Membership";
-import type { PostIntent, RecordCore } from "@social-harness/protocol/history/Record";
+import * as Record from "@social-harness/protocol/history/Record";
 import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
 import {
   type AgentId,
   type AnchorHash,
   type ConversationId,
   MembershipHash,
+  type OperationId,
   type Opaque32,
   PostIntentHash,
   RecordHash,
@@ -226,17 +227,36 @@ export const save = (db: Database, conversation: Conversation): void => {
 };
 
 /** The core of an open record, believed only while it has the hash that it was kept under. */
-const coreOf = (row: Row): RecordCore => {
+const coreOf = (row: Row): Record.RecordCore => {
   const text = String(row["core"]);
   if (RecordHash.fromBytes(hashOfText("record", text)) !== row["record_hash"]) throw damaged(row);
-  return JSON.parse(text) as RecordCore;
+  return JSON.parse(text) as Record.RecordCore;
+};
+
+/** Persists a post of this agent. `createdAt` in epoch milliseconds. */
+export const keepIntent = (
+  db: Database,
+  intent: Record.PostIntent,
+  operationId: OperationId,
+  createdAt: number,
+): void => {
+  db.run(
+    `INSERT INTO intent (conversation_id, post_id, operation_id, intent, intent_hash, created_at)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+    intent.conversationId,
+    intent.postId,
+    operationId,
+    CanonicalJson.encode(intent as CanonicalJson.Json),
+    Record.postIntentHashOf(intent),
+    createdAt,
+  );
 };
 
 /** What is still to be said, believed only while it has the hash that it was persisted under. */
-const intentOf = (row: Row): PostIntent => {
+const intentOf = (row: Row): Record.PostIntent => {
   const text = String(row["intent"]);
   if (PostIntentHash.fromBytes(hashOfText("post-intent", text)) !== row["intent_hash"]) throw damaged(row);
-  const intent = JSON.parse(text) as PostIntent;
+  const intent = JSON.parse(text) as Record.PostIntent;
   const isInPlace = intent.conversationId === row["conversation_id"] && intent.postId === row["post_id"];
   if (!isInPlace) throw damaged(row);
   return intent;

@@ -2,7 +2,6 @@
 // transition asks for, and gathers what is to be sent. Changed states live in the turn until its commit.
 // Knows the fold's commands, not its rules.
 
-import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import type { Command } from "@social-harness/protocol/conversation/Command";
 import type { Event } from "@social-harness/protocol/conversation/Event";
 import type { Packet } from "@social-harness/protocol/conversation/Packet";
@@ -18,10 +17,9 @@ import type {
 } from "@social-harness/protocol/identity/Identifier";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
 import type { Logger } from "@social-harness/router/Logger";
-import * as AnchorRows from "../store/AnchorRows.ts";
-import { type Database, isStoreFailure } from "../store/Database.ts";
-import * as RecordRows from "../store/RecordRows.ts";
+import { isStoreFailure } from "../store/Database.ts";
 import type * as Turns from "../store/Turns.ts";
+import * as CommandRows from "./CommandRows.ts";
 import { activeIds, type Conversation, create, load, readsOf, save } from "./ConversationRows.ts";
 import * as LostMemory from "./LostMemory.ts";
 
@@ -192,7 +190,7 @@ export const createConversations = (options: ConversationsOptions): Conversation
     const isAsking = isBare(state);
     let asked: Packet | null = null;
     for (const command of commands) {
-      apply(turn.db, conversationId, self, command);
+      CommandRows.write(turn.db, conversationId, self, command);
       if (command.kind === "multicast") sends.push({ conversationId, to: "lane", packet: command.packet });
       if (command.kind === "unicast") {
         if (isAsking && command.packet.kind === "catch_up_request") asked = command.packet;
@@ -296,69 +294,4 @@ const withRemark = (
   const key = `${conversationId} ${note}`;
   const times = (remarks.get(key)?.times ?? 0) + 1;
   return new Map(remarks).set(key, { conversationId, note, times });
-};
-
-/** Writes what one command asks for. Sends are gathered by the caller and become envelopes before the commit. */
-const apply = (db: Database, conversationId: ConversationId, self: AgentId, command: Command): void => {
-  switch (command.kind) {
-    case "keep-core":
-      db.run(
-        "INSERT INTO candidate (conversation_id, record_hash, height, core) VALUES (?, ?, ?, ?)",
-        conversationId,
-        command.recordHash,
-        command.core.action.height,
-        CanonicalJson.encode(command.core as CanonicalJson.Json),
-      );
-      return;
-    case "drop-core":
-      db.run(
-        "DELETE FROM candidate WHERE conversation_id = ? AND record_hash = ?",
-        conversationId,
-        command.recordHash,
-      );
-      return;
-    case "keep-anchor":
-      AnchorRows.insert(db, conversationId, command.anchorHash, command.anchor);
-      return;
-    case "own-vote":
-      db.run(
-        `INSERT INTO own_vote (conversation_id, kind, height, round, record_hash, anchor_hash, in_proposal, signature)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-        conversationId,
-        command.vote,
-        command.height,
-        command.round,
-        command.recordHash,
-        command.anchorHash,
-        command.inProposal ? 1 : 0,
-        command.signature,
-      );
-      return;
-    case "void-vote":
-      db.run(
-        "UPDATE own_vote SET void = 1 WHERE conversation_id = ? AND record_hash = ? AND kind = 'action'",
-        conversationId,
-        command.recordHash,
-      );
-      return;
-    case "commit": {
-      RecordRows.insert(db, command.record);
-      const { recordHash, recordCore } = command.record;
-      if (recordCore.action.authorAgentId !== self) {
-        db.run(
-          "INSERT INTO pending (conversation_id, record_hash) VALUES (?, ?)",
-          conversationId,
-          recordHash,
-        );
-      }
-      return;
-    }
-    case "intent-ended":
-      db.run("UPDATE intent SET outcome = ? WHERE post_id = ?", command.outcome, command.postId);
-      return;
-    case "note":
-    case "multicast":
-    case "unicast":
-      return;
-  }
 };

@@ -7,7 +7,7 @@ import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson"
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import * as Content from "@social-harness/protocol/history/Content";
 import * as Membership from "@social-harness/protocol/history/Membership";
-import * as Record from "@social-harness/protocol/history/Record";
+import type * as Record from "@social-harness/protocol/history/Record";
 import type * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
 import { OperationId, PostId } from "@social-harness/protocol/identity/Identifier";
@@ -124,16 +124,7 @@ const persist = async (
       postId,
       content,
     };
-    turn.db.run(
-      `INSERT INTO intent (conversation_id, post_id, operation_id, intent, intent_hash, created_at)
-       VALUES (?, ?, ?, ?, ?, ?)`,
-      members.conversationId,
-      postId,
-      operationId,
-      CanonicalJson.encode(intent as CanonicalJson.Json),
-      Record.postIntentHashOf(intent),
-      turn.now,
-    );
+    ConversationRows.keepIntent(turn.db, intent, operationId, turn.now);
     if (input.idempotencyKey !== undefined) {
       turn.db.run(
         "INSERT INTO idempotency (idempotency_key, input_digest, post_id) VALUES (?, ?, ?)",

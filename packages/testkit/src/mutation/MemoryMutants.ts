@@ -31,9 +31,9 @@ export const memoryMutants: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: `${simulation}/FoldWorld.ts`,
-        text: "    if (world.dies(member)) {\n",
+        text: '    if (fate === "dies") down(member);\n',
         replacement:
-          "    if (world.dies(member)) {\n      member.disk = { ...member.disk, outbox: after.outbox };\n",
+          '    if (fate === "dies") member.disk = { ...member.disk, outbox: after.outbox };\n    if (fate === "dies") down(member);\n',
       },
     ],
     scenario: "disks",

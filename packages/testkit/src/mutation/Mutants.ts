@@ -1,6 +1,7 @@
 // All deliberate bugs that the simulator has to see.
 
 import { evidenceMutants } from "./EvidenceMutants.ts";
+import { ingressMutants } from "./IngressMutants.ts";
 import { memoryMutants } from "./MemoryMutants.ts";
 import type { Mutant } from "./Mutant.ts";
 import { progressMutants } from "./ProgressMutants.ts";
@@ -13,4 +14,5 @@ export const mutants: ReadonlyArray<Mutant> = [
   ...roundMutants,
   ...progressMutants,
   ...memoryMutants,
+  ...ingressMutants,
 ];

@@ -18,7 +18,7 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 const scope = "@social-harness";
 /** The packages whose sources a simulation imports. */
-const packages = ["protocol", "router", "testkit"];
+const packages = ["endpoint", "protocol", "router", "testkit"];
 
 export interface SourceCopy {
   readonly folder: string;

@@ -57,6 +57,15 @@ export interface Committed {
   readonly commands: ReadonlyArray<Command>;
 }
 
+/** What becomes of a turn: it counts, or its process dies before the commit, or its store takes nothing. */
+export type Fate = "commits" | "dies" | "refused";
+
+/** What stands beside the disks: told of every turn before it counts, and of each start of a process. */
+export interface Beside {
+  readonly turn: (turn: Committed, fate: Fate) => void;
+  readonly started: (member: Member) => void;
+}
+
 export interface World {
   readonly members: Membership.Members;
   readonly all: ReadonlyArray<Member>;
@@ -69,6 +78,7 @@ export interface World {
   now: number;
   /** Whether the Router answers at all. */
   routerUp: boolean;
+  beside: Beside | null;
   /** Called with every event that a member's fold is given, the state before it included. */
   readonly onEvent: Array<(member: Member, state: Disk["state"], event: Event) => void>;
   /** Called after every committed turn. */
@@ -86,7 +96,7 @@ export interface World {
   /** Says that an envelope does not reach a member: a unicast is lost, a multicast does not open there. */
   loses: (from: AgentId, packets: ReadonlyArray<Packet>, to: Member) => boolean;
   /** Persists an intent and submits it in one turn. Null when the member is down or dies. */
-  readonly submit: (index: number, text: string) => PostId | null;
+  readonly submit: (index: number, said: string | Content.Content) => PostId | null;
   /** The Router accepts the oldest envelope of a member's outbox. */
   readonly flush: (index: number) => boolean;
   readonly accept: (from: AgentId, outgoing: Outgoing, closedTo?: ReadonlySet<AgentId>) => void;
@@ -192,18 +202,15 @@ export const createWorld = ({ agents, trust, wire = plainWire }: WorldOptions): 
       after = written(after, member.id, result.state, result.commands);
       commands.push(...result.commands);
     }
-    if (world.dies(member)) {
-      down(member);
-      return false;
-    }
-    if (world.refuses(member)) {
-      disconnect(member);
-      return false;
-    }
-    const before = member.disk;
+    const committed: Committed = { member, before: member.disk, after, commands };
+    const fate = world.dies(member) ? "dies" : world.refuses(member) ? "refused" : "commits";
+    world.beside?.turn(committed, fate);
+    if (fate === "dies") down(member);
+    else if (fate === "refused") disconnect(member);
+    if (fate !== "commits") return false;
     member.disk = after;
     setTimer(member);
-    for (const observe of world.onCommitted) observe({ member, before, after, commands });
+    for (const observe of world.onCommitted) observe(committed);
     return true;
   };
 
@@ -281,6 +288,7 @@ export const createWorld = ({ agents, trust, wire = plainWire }: WorldOptions): 
     },
     now: 1_000_000,
     routerUp: true,
+    beside: null,
     onEvent: [],
     onCommitted: [],
     onAccepted: [],
@@ -289,7 +297,7 @@ export const createWorld = ({ agents, trust, wire = plainWire }: WorldOptions): 
     admits: () => true,
     isTold: false,
     loses: () => false,
-    submit: (index, text) => {
+    submit: (index, said) => {
       const member = at(index);
       const postId = PostId.fromBytes(Buffer.from(`post-${++posts}`.padEnd(32, "-")));
       const intent = {
@@ -298,7 +306,7 @@ export const createWorld = ({ agents, trust, wire = plainWire }: WorldOptions): 
         membershipHash: members.membershipHash,
         authorAgentId: member.id,
         postId,
-        content: Content.ofText(text),
+        content: typeof said === "string" ? Content.ofText(said) : said,
       };
       const stored = { intent, createdAt: world.now + member.clockOffsetMs, outcome: null };
       const disk = { ...member.disk, intents: [...member.disk.intents, stored] };
@@ -348,6 +356,7 @@ export const createWorld = ({ agents, trust, wire = plainWire }: WorldOptions): 
       if (member.up) return;
       member.up = true;
       member.disk = reread(member.disk);
+      world.beside?.started(member);
       if (turn(member, member.disk, [{ kind: "resumed" }])) connect(member);
       else down(member);
     },

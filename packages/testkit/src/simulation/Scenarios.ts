@@ -57,6 +57,8 @@ export interface Environment {
   readonly routerFault: number;
   /** Members whose disk comes back as it was earlier; with the Byzantine and absent ones at most f where n >= 4. */
   readonly restored: number;
+  /** Every honest member has a real endpoint store and a host that reads its inbox. */
+  readonly ingress: boolean;
   /** Ed25519 instead of a keyed hash, and every envelope sealed, opened and decoded by the product's own code. */
   readonly real: boolean;
 }
@@ -116,6 +118,7 @@ const fair = (random: Random, n: number): Environment => ({
   router: "correct",
   routerFault: 0,
   restored: 0,
+  ingress: false,
   real: false,
 });
 
@@ -187,7 +190,7 @@ export const scenarios = {
    * another, and every round has something to decide.
    */
   rounds: {
-    weight: 13,
+    weight: 12,
     draw: (random) => {
       const isLying = random.chance(0.6);
       const environment = isLying
@@ -212,7 +215,7 @@ export const scenarios = {
   },
   /** A correct Router; crashes, losses, gaps, clocks and absent members as they come. */
   weather: {
-    weight: 11,
+    weight: 10,
     draw: (random) => {
       const environment = sized(random);
       const f = faultsOf(environment.n);
@@ -223,7 +226,7 @@ export const scenarios = {
   },
   /** A conversation that has yet to begin, under a Router that may change meanwhile. */
   opening: {
-    weight: 10,
+    weight: 9,
     draw: (random) => {
       const contactPolicy = random.chance(0.4) ? 0.02 : 0;
       const environment = { ...sized(random), opened: false, contactPolicy };
@@ -301,6 +304,31 @@ export const scenarios = {
       return { ...environment, restored: 1 + random.below(most), opened: random.chance(0.8), ownerWish };
     },
   },
+  /** Real stores and hosts, turns that are lost at every point, and now and then more posts than a page holds. */
+  ingress: {
+    weight: 3,
+    draw: (random) => {
+      const n = random.pick([2, 2, 3, 4, 4, 5]);
+      const environment = weather(random, n);
+      const isForgetful = random.chance(0.3);
+      const drawn = isForgetful || random.chance(0.6) ? environment : withLiars(random, environment);
+      const isLong = n < 4 && random.chance(0.4);
+      return {
+        ...drawn,
+        ingress: true,
+        opened: random.chance(0.8),
+        restored: isForgetful ? 1 : 0,
+        // An author that dies says nothing more before it starts again.
+        crash: random.next() * (isLong ? 0.01 : 0.05),
+        die: random.next() * (isLong ? 0.005 : 0.1),
+        diskFull: random.next() * 0.01,
+        restart: 0.1,
+        connect: 0.1,
+        authors: isLong ? n : drawn.authors,
+        postsPerAuthor: isLong ? Math.ceil(160 / n) + random.below(40) : drawn.postsPerAuthor,
+      };
+    },
+  },
 } as const satisfies { readonly [name: string]: Scenario };
 
 export type ScenarioName = keyof typeof scenarios;
@@ -308,7 +336,7 @@ export const scenarioNames = Object.keys(scenarios) as ReadonlyArray<ScenarioNam
 
 export const isScenarioName = (name: string): name is ScenarioName => Object.hasOwn(scenarios, name);
 
-/** One run of so many goes with real keys and sealing. */
+/** One run of so many goes with real keys, sealing and stores. */
 export const realEvery = 100;
 
 /** The scenario of a seed when all are run, by their weights. */
@@ -322,9 +350,11 @@ export const scenarioOf = (random: Random): ScenarioName => {
   return "weather";
 };
 
-/** Sealing and curves cost a hundred times as much, so real runs stay small. */
+/** Sealing and curves cost a hundred times as much, so real runs stay small. They are real from the wire to the inbox. */
 export const draw = (name: ScenarioName, random: Random): Environment => {
   const isReal = random.below(realEvery) === 0;
   const environment = scenarios[name].draw(random);
-  return isReal ? { ...environment, real: true, steps: Math.min(environment.steps, 300) } : environment;
+  return isReal
+    ? { ...environment, real: true, ingress: true, steps: Math.min(environment.steps, 300) }
+    : environment;
 };

@@ -7,8 +7,10 @@ import { settleDown } from "./Aftermath.ts";
 import { createAgents } from "./Agents.ts";
 import { createByzantine } from "./Byzantine.ts";
 import { openConversation } from "./Certify.ts";
+import { createContents } from "./Contents.ts";
 import type { Coverage } from "./Coverage.ts";
 import { createWorld, type Member, type World } from "./FoldWorld.ts";
+import { createIngress } from "./Ingress.ts";
 import { watch } from "./Oracles.ts";
 import { createRandom, mix } from "./Random.ts";
 import { draw, type Environment, type ScenarioName, scenarioOf } from "./Scenarios.ts";
@@ -76,6 +78,9 @@ export const simulate = (seed: number, change: Partial<Environment> = {}, how: H
   how.coverage?.observe(world);
   const mischief =
     liars.length === 0 ? null : createByzantine({ world, members: liars, random, nuisance, secretive });
+  const note = (line: string): void => trace?.note(line);
+  const contents = createContents(seed);
+  const ingress = environment.ingress ? createIngress({ world, honest, seed, contents, note }) : null;
   const run = {
     seed,
     world,
@@ -84,13 +89,20 @@ export const simulate = (seed: number, change: Partial<Environment> = {}, how: H
     random,
     act: () => mischief?.act(),
     split: (near: Member) => mischief?.split(near),
-    note: (line: string) => trace?.note(line),
+    ingress,
+    say: (text: string) => (ingress === null ? text : contents.of(text)),
+    note,
   };
   const onStep = (step: number): void => {
     trace?.onStep(step);
     how.onStep?.(step);
   };
-  storm(run, { omit: how.omit ?? new Set(), onStep });
-  settleDown(run, () => oracles.chain.length);
+  try {
+    storm(run, { omit: how.omit ?? new Set(), onStep });
+    settleDown(run, () => oracles.chain.length);
+    ingress?.askEnd();
+  } finally {
+    ingress?.close();
+  }
   return { scenario, environment, certified: oracles.chain.length };
 };

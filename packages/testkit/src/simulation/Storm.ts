@@ -2,8 +2,10 @@
 // left out and the others stay what they were as far as the world lets them.
 
 import type { Packet } from "@social-harness/protocol/conversation/Packet";
+import type { Content } from "@social-harness/protocol/history/Content";
 import type { Disk } from "./Disk.ts";
 import type { Envelope, Member, World } from "./FoldWorld.ts";
+import type { Ingress, StoreBackup } from "./Ingress.ts";
 import { mix, type Random } from "./Random.ts";
 import type { Environment } from "./Scenarios.ts";
 
@@ -17,6 +19,10 @@ export interface Run {
   readonly act: () => void;
   /** What one does to split the open slot. */
   readonly split: (near: Member) => void;
+  /** The stores and hosts of honest members, in runs that have them. */
+  readonly ingress: Ingress | null;
+  /** What a post says in the run, by its text. */
+  readonly say: (text: string) => string | Content;
   /** For the trace: what the storm itself does. */
   readonly note: (line: string) => void;
 }
@@ -52,7 +58,7 @@ const mayBeLost = (packets: ReadonlyArray<Packet>, of: Environment["laneLossOf"]
 };
 
 /** Envelopes that move, and posts that are written. */
-const traffic = ({ world, environment, random, honest }: Run) => {
+const traffic = ({ world, environment, random, honest, say }: Run) => {
   const { authors, postsPerAuthor, laneLoss, laneLossOf, deafness } = environment;
   const submitted = new Map<number, number>();
   const deaf = new Set<number>();
@@ -73,7 +79,7 @@ const traffic = ({ world, environment, random, honest }: Run) => {
     const count = submitted.get(member.index) ?? 0;
     if (member.index >= authors || count === postsPerAuthor) return;
     submitted.set(member.index, count + 1);
-    world.submit(member.index, `post ${count} of ${member.index}`);
+    world.submit(member.index, say(`post ${count} of ${member.index}`));
   };
   return {
     submit,
@@ -101,11 +107,11 @@ const traffic = ({ world, environment, random, honest }: Run) => {
 };
 
 /** What befalls single members. */
-const accidents = ({ world, environment, random, honest, note }: Run) => {
+const accidents = ({ world, environment, random, honest, ingress, note }: Run) => {
   const full = new Set<number>();
   /** Members that let nobody open the conversation. */
   const closed = new Set<number>();
-  const backups = new Map<number, Disk>();
+  const backups = new Map<number, { readonly disk: Disk; readonly store: StoreBackup | null }>();
   const restored = new Set<number>();
   world.dies = ({ index }) => {
     const dies = random.chance(environment.die);
@@ -137,15 +143,17 @@ const accidents = ({ world, environment, random, honest, note }: Run) => {
     const backup = backups.get(member.index);
     // The worst moment is the one when the vote for an open slot is forgotten.
     const isOpportune = member.disk.state.slot.actionVote !== null;
-    if (backup === undefined) backups.set(member.index, member.disk);
-    else if (
+    if (backup === undefined) {
+      backups.set(member.index, { disk: member.disk, store: ingress?.backUp(member) ?? null });
+    } else if (
       (restored.has(member.index) || restored.size < environment.restored) &&
       random.chance(isOpportune ? 0.5 : 0.1) &&
-      backup !== member.disk
+      backup.disk !== member.disk
     ) {
       restored.add(member.index);
-      note(`${member.index}'s disk comes back as it was at height ${backup.records.length - 1}`);
-      world.restore(member.index, backup);
+      note(`${member.index}'s disk comes back as it was at height ${backup.disk.records.length - 1}`);
+      world.restore(member.index, backup.disk);
+      if (backup.store !== null) ingress?.putBack(member, backup.store);
     }
   };
   const withdraw = ({ index, disk }: Member): void => {
@@ -244,6 +252,7 @@ export const storm = (run: Run, { omit, onStep }: StormOptions): void => {
     if (omit.has(step)) continue;
     onStep(step);
     random.reseed(mix(seed, step));
+    run.ingress?.onStep(step);
     const member = random.pick(honest);
     befall(member);
     toggleDeafness(member);
@@ -257,5 +266,6 @@ export const storm = (run: Run, { omit, onStep }: StormOptions): void => {
   }
   onStep(environment.steps);
   random.reseed(mix(seed, environment.steps));
+  run.ingress?.onStep(environment.steps);
   submitRest();
 };
