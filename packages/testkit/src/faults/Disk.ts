@@ -65,7 +65,8 @@ export interface Disk {
   readonly intents: ReadonlyArray<Intent>;
   readonly tokens: ReadonlyArray<Token>;
   readonly outbox: number;
-  readonly held: string | null;
+  /** When it took itself for an old copy of what it had; null for never. */
+  readonly lostAt: string | null;
 }
 
 type Row = Readonly<Record<string, string | number | null>>;
@@ -181,8 +182,9 @@ const readAll = (db: DatabaseSync, name: string): Disk => {
       isAcknowledged: row["acknowledged_at"] !== null,
     })),
     outbox: Number(all("SELECT count(*) AS waiting FROM outbox")[0]?.["waiting"]),
-    held: (all("SELECT CAST(value AS TEXT) AS value FROM setting WHERE name = 'held'")[0]?.["value"] ??
-      null) as string | null,
+    lostAt: (all("SELECT CAST(value AS TEXT) AS value FROM setting WHERE name = 'memory_lost_at'")[0]?.[
+      "value"
+    ] ?? null) as string | null,
   };
 };
 

@@ -99,7 +99,7 @@ const askItems = (disks: ReadonlyArray<Disk>, faults: Faults): void => {
 
 /** An intent is certified exactly when its record is, and none was given up. */
 const askIntents = (disks: ReadonlyArray<Disk>, faults: Faults): void => {
-  for (const { name, agentId, conversations, intents, held } of disks) {
+  for (const { name, agentId, conversations, intents, lostAt } of disks) {
     const posts = new Set(
       conversations.flatMap(({ records }) =>
         records.filter(({ author }) => author === agentId).map(({ postId }) => postId),
@@ -112,7 +112,7 @@ const askIntents = (disks: ReadonlyArray<Disk>, faults: Faults): void => {
         );
     }
     if (posts.size > intents.length) faults.add(`${name} has certified posts that it never meant`);
-    if (held !== null) faults.add(`${name} signs nothing any more: ${held}`);
+    if (lostAt !== null) faults.add(`${name} took itself for an old copy, which it never was`);
   }
 };
 

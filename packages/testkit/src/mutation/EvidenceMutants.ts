@@ -21,6 +21,25 @@ export const evidenceMutants: ReadonlyArray<Mutant> = [
     seeds: 500,
   },
   {
+    name: "outsiders-vote",
+    why: "Whoever is not a member has no vote, or a liar makes as many voters as it needs.",
+    edits: [
+      {
+        file: `${fold}/Votes.ts`,
+        text: "if (card === undefined || signerAgentId in known || signerAgentId in added) continue;",
+        replacement: "if (signerAgentId in known || signerAgentId in added) continue;",
+      },
+      {
+        file: `${fold}/Votes.ts`,
+        text: "if (Statement.verify(trust.verifier, card.signingKey, statement, signature)) {",
+        replacement:
+          "if (card === undefined || Statement.verify(trust.verifier, card.signingKey, statement, signature)) {",
+      },
+    ],
+    scenario: "liars",
+    seeds: 500,
+  },
+  {
     name: "certificates-unverified",
     why: "An action certificate of made-up signatures stages what nobody voted for.",
     edits: [

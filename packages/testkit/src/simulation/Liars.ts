@@ -9,7 +9,7 @@ import * as Record from "@social-harness/protocol/history/Record";
 import * as Statement from "@social-harness/protocol/history/Statement";
 import * as VerifyRecord from "@social-harness/protocol/history/VerifyRecord";
 import {
-  type AgentId,
+  AgentId,
   type AnchorHash,
   Ed25519Signature,
   PostId,
@@ -48,7 +48,7 @@ export interface Liars extends LiarsOptions {
   readonly signed: (kind: VoteKind, subject: VerifyRecord.VoteSubject, member: Member) => Entry;
   /** Every vote that is known of a record, with those of all liars. */
   readonly allVotes: (kind: VoteKind, subject: VerifyRecord.VoteSubject) => ReadonlyArray<Entry>;
-  /** The same, at times thinned or spoilt. */
+  /** The same, at times thinned, spoilt or with votes of outsiders. */
   readonly certificate: (kind: VoteKind, subject: VerifyRecord.VoteSubject) => ReadonlyArray<Entry>;
   readonly newCore: (from: Member, near: Member) => Record.RecordCore;
   readonly proposal: (from: Member, core: Record.RecordCore) => Packet;
@@ -161,11 +161,19 @@ export const createLiars = ({ world, members, random }: LiarsOptions): Liars => 
     return sorted([...known, ...members.map((member) => signed(kind, subject, member))]);
   };
 
+  /** Votes of agents who are not members, as many as would do. */
+  const outsiders = (): ReadonlyArray<Entry> =>
+    world.members.ids.map(() => ({
+      signerAgentId: AgentId.fromBytes(noise(16)),
+      signature: strangeSignature(),
+    }));
+
   const certificate = (kind: VoteKind, subject: VerifyRecord.VoteSubject): ReadonlyArray<Entry> => {
     let entries = allVotes(kind, subject);
     if (random.chance(0.2)) entries = entries.slice(random.below(entries.length));
     if (random.chance(0.1))
       entries = honest.map(({ id }) => ({ signerAgentId: id, signature: strangeSignature() }));
+    if (random.chance(0.1)) entries = [...entries, ...outsiders()];
     return sorted(entries);
   };
 

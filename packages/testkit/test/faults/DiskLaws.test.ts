@@ -43,7 +43,7 @@ const diskOf = (name: string): Disk => ({
     name === "ada" ? [{ conversationId: names.join(), postId: "p0", outcome: "certified", key: "k0" }] : [],
   tokens: name === "ada" ? [] : [{ token: `${name} t0`, recordHash: "r0", isAcknowledged: true }],
   outbox: 0,
-  held: null,
+  lostAt: null,
 });
 
 type Journals = ReadonlyMap<string, Journal>;
@@ -185,7 +185,7 @@ const broken: Readonly<Record<string, readonly [Case, says: string]>> = {
   ],
   "a host that was handed nothing": [{ journals: new Map([["cyd", journalOf("cyd")]]) }, "the host of bob"],
   "an envelope that never left": [{ disks: withBob({ outbox: 1 }) }, "envelopes to send"],
-  "an endpoint that stopped signing": [{ disks: withBob({ held: "lost-memory" }) }, "signs nothing"],
+  "an endpoint that finds its memory lost": [{ disks: withBob({ lostAt: "1" }) }, "an old copy"],
 };
 
 describe("the laws of the disks", () => {
