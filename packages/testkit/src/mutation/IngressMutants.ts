@@ -97,6 +97,7 @@ export const ingressMutants: ReadonlyArray<Mutant> = [
       },
     ],
     ...ingress,
+    seeds: 300,
   },
   {
     name: "lost-turn-kept",
@@ -181,5 +182,6 @@ export const ingressMutants: ReadonlyArray<Mutant> = [
       },
     ],
     ...ingress,
+    seeds: 300,
   },
 ];

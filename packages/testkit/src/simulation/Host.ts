@@ -45,6 +45,8 @@ class AnswerLost extends Error {
 }
 
 const marksKept = 8;
+/** How often what was acknowledged is acknowledged again. */
+const again = 0.02;
 
 /** What a host must be given: a refusal is a violation. */
 const given = <A>({ member }: Desk, call: () => A): A => {
@@ -72,30 +74,33 @@ export const createHost = ({ oracle, random, note, desks }: HostOptions) => {
     return handed;
   };
 
-  const acknowledge = (desk: Desk, token: string, isLost: boolean): void => {
+  const acknowledge = (desk: Desk, tokens: ReadonlyArray<string>, isLost: boolean): void => {
     const { db } = desk.store;
     try {
       db.transaction(() => {
-        given(desk, () => Inbox.acknowledge(db, token as DeliveryToken, 0));
+        for (const token of tokens) given(desk, () => Inbox.acknowledge(db, token as DeliveryToken, 0));
         if (isLost) throw new AnswerLost();
       });
     } catch (error) {
       if (!(error instanceof AnswerLost)) throw error;
       return;
     }
+    const acknowledged = new Set(tokens);
     desk.book = desk.book.map((entry) =>
-      entry.token === token ? { ...entry, isAcknowledged: true } : entry,
+      acknowledged.has(entry.token) ? { ...entry, isAcknowledged: true } : entry,
     );
   };
 
+  /** Mostly what is unread; now and then a token that was acknowledged before. */
   const acknowledgeSome = (desk: Desk): void => {
-    const chosen = desk.seen.filter(() => random.chance(desk.zeal));
+    const unread = new Set(desk.book.flatMap(({ token, isAcknowledged }) => (isAcknowledged ? [] : [token])));
+    const chosen = desk.seen.filter((token) => random.chance(unread.has(token) ? desk.zeal : again));
     if (chosen.length === 0) return;
     const isLost = random.chance(0.1);
     note(
       `${desk.member.index}'s host acknowledges ${chosen.length} items${isLost ? ", and the turn is lost" : ""}`,
     );
-    for (const token of chosen) acknowledge(desk, token, isLost);
+    acknowledge(desk, chosen, isLost);
   };
 
   const askRefused = (reason: OperationError["reason"], call: () => void): void => {

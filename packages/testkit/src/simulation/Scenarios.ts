@@ -226,7 +226,7 @@ export const scenarios = {
   },
   /** A conversation that has yet to begin, under a Router that may change meanwhile. */
   opening: {
-    weight: 9,
+    weight: 10,
     draw: (random) => {
       const contactPolicy = random.chance(0.4) ? 0.02 : 0;
       const environment = { ...sized(random), opened: false, contactPolicy };
@@ -239,7 +239,7 @@ export const scenarios = {
   restarts: { weight: 3, draw: (random) => underRouter(random, "restarts", 0.02) },
   "rolled-back": { weight: 7, draw: (random) => underRouter(random, "rolls-back", 0.03) },
   replaced: { weight: 8, draw: (random) => underRouter(random, "replaced", 0.02) },
-  equivocating: { weight: 8, draw: (random) => underRouter(random, "equivocates", 0.05) },
+  equivocating: { weight: 7, draw: (random) => underRouter(random, "equivocates", 0.05) },
   /** One liar of four, or two of seven, with everything that liars can do. */
   liars: {
     weight: 9,
@@ -312,7 +312,7 @@ export const scenarios = {
       const environment = weather(random, n);
       const isForgetful = random.chance(0.3);
       const drawn = isForgetful || random.chance(0.6) ? environment : withLiars(random, environment);
-      const isLong = n < 4 && random.chance(0.4);
+      const isLong = n < 4 && random.chance(0.2);
       return {
         ...drawn,
         ingress: true,
