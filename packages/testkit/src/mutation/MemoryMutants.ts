@@ -78,7 +78,7 @@ export const memoryMutants: ReadonlyArray<Mutant> = [
       },
     ],
     scenario: null,
-    seeds: 300,
+    seeds: 1_000,
   },
   {
     name: "restored-votes",
@@ -104,7 +104,7 @@ export const memoryMutants: ReadonlyArray<Mutant> = [
       },
     ],
     scenario: "restored",
-    seeds: 2_000,
+    seeds: 4_000,
   },
   {
     name: "floor-of-first-answer",
@@ -117,6 +117,6 @@ export const memoryMutants: ReadonlyArray<Mutant> = [
       },
     ],
     scenario: "restored",
-    seeds: 2_000,
+    seeds: 4_000,
   },
 ];

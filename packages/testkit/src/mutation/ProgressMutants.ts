@@ -42,7 +42,7 @@ export const progressMutants: ReadonlyArray<Mutant> = [
       },
     ],
     scenario: null,
-    seeds: 1_500,
+    seeds: 4_000,
   },
   {
     name: "silence-for-ever",

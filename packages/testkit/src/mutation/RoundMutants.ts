@@ -98,7 +98,7 @@ export const roundMutants: ReadonlyArray<Mutant> = [
       },
     ],
     scenario: "rounds",
-    seeds: 1_000,
+    seeds: 3_000,
   },
   {
     name: "accept-below-bound",
@@ -242,7 +242,7 @@ export const roundMutants: ReadonlyArray<Mutant> = [
       },
     ],
     scenario: "rounds",
-    seeds: 500,
+    seeds: 1_000,
   },
   {
     name: "open-round-to-everyone",

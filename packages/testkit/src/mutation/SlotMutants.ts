@@ -157,7 +157,7 @@ export const slotMutants: ReadonlyArray<Mutant> = [
       },
     ],
     scenario: "rounds",
-    seeds: 1_000,
+    seeds: 2_000,
   },
   {
     name: "release-on-withdrawal",
@@ -184,7 +184,7 @@ export const slotMutants: ReadonlyArray<Mutant> = [
       },
     ],
     scenario: "liars",
-    seeds: 500,
+    seeds: 1_500,
   },
   {
     name: "refuse-after-vote",
