@@ -98,7 +98,7 @@ export const roundMutants: ReadonlyArray<Mutant> = [
       },
     ],
     scenario: "rounds",
-    seeds: 3_000,
+    seeds: 6_000,
   },
   {
     name: "accept-below-bound",
@@ -111,7 +111,7 @@ export const roundMutants: ReadonlyArray<Mutant> = [
       },
     ],
     scenario: "rounds",
-    seeds: 1_000,
+    seeds: 4_000,
   },
   {
     name: "accept-without-carried",
