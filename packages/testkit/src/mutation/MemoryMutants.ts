@@ -12,8 +12,8 @@ export const memoryMutants: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: `${simulation}/FoldWorld.ts`,
-        text: "    const before = member.disk;\n",
-        replacement: "    const before = member.disk;\n    Object.assign(member, { synced: before });\n",
+        text: "    member.disk = after;\n",
+        replacement: "    Object.assign(member, { synced: member.disk });\n    member.disk = after;\n",
       },
       {
         file: `${simulation}/FoldWorld.ts`,
