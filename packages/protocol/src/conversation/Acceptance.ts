@@ -75,7 +75,6 @@ const acceptReanchor = (draft: Draft, anchor: RouterAnchor): void => {
   state.carrying = emptyCarrying;
   state.proposal = null;
   state.spread = null;
-  state.voids = [];
   const statements = state.rounds.statements.filter(({ statement }) => statement.round > accepted.round);
   draft.changeRounds({
     bound: accepted.round,

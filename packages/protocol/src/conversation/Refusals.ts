@@ -17,7 +17,7 @@ export const isRefused = ({ inputs }: Draft, record: OpenRecord): boolean => inp
 
 /** Whether this member has proof that a record can never be certified. */
 export const isVoid = ({ state }: Draft, recordHash: OpenRecord["recordHash"]): boolean =>
-  state.voids.includes(recordHash);
+  state.voids.some((gone) => gone.recordHash === recordHash);
 
 const byAction = ({ state }: Draft, actionHash: OpenRecord["actionHash"]): OpenRecord | undefined =>
   state.open.find((record) => record.actionHash === actionHash);
@@ -171,7 +171,7 @@ const releaseVoid = (draft: Draft): boolean => {
   if (record === undefined) return false;
   const { recordHash } = record;
   const { slot, proposal } = state;
-  state.voids = [...state.voids, recordHash];
+  state.voids = [...state.voids, { recordHash, height: record.height }];
   if (inputs.self in record.action) draft.commands.push({ kind: "void-vote", recordHash });
   if (slot.lock === recordHash || slot.actionVote === recordHash) {
     state.slot = { ...slot, lock: null, actionVote: null, relayed: false };

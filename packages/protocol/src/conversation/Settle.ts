@@ -92,7 +92,7 @@ export const commitRecord = (draft: Draft, record: Evidence.HistoryRecord): void
   state.proposal = null;
   state.spread = null;
   state.silence = null;
-  state.voids = [];
+  state.voids = state.voids.filter(({ height }) => height > action.height);
   const owed = mine ? [...state.yieldTo, ...losers.map(({ author }) => author)] : state.yieldTo;
   state.yieldTo = [...new Set(owed)].filter((author) => author !== action.authorAgentId);
   if (state.yieldTo.length === 0) state.yieldUntil = null;

@@ -251,8 +251,8 @@ export interface State {
   readonly everProposed: PostId | null;
   /** Own intents that are to come to nothing: they are proposed no more. */
   readonly withdrawing: ReadonlyArray<Withdrawing>;
-  /** Records of the open height that refusals proved void under the accepted anchor: they are never judged again. */
-  readonly voids: ReadonlyArray<RecordHash>;
+  /** Records above the head that refusals proved void: they are never judged again. */
+  readonly voids: ReadonlyArray<{ readonly recordHash: RecordHash; readonly height: number }>;
   /** After an own record the authors in `yieldTo` go first until then. */
   readonly yieldUntil: number | null;
   /** Authors whose losing proposal was seen, in time or late, and of whom nothing was certified since. */

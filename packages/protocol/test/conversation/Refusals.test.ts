@@ -261,7 +261,7 @@ describe("refusals", () => {
     expect(stateOf(story, "A").slot).toMatchObject({ lock, actionVote: lock });
     joined(story, "D");
     expect(stateOf(story, "A").slot).toMatchObject({ lock: null, actionVote: null });
-    expect(stateOf(story, "A").voids).toEqual([lock]);
+    expect(stateOf(story, "A").voids).toEqual([{ recordHash: lock, height: 1 }]);
   });
 
   verifies("HIS-157", "that made a proposal void leave it unjudged for ever, and its slot to another", () => {

@@ -113,10 +113,12 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
     const staged = before.state.slot.durabilityVote;
     if (staged === null || after.cores.has(staged)) return;
     const certified = after.records.some(({ recordHash }) => recordHash === staged);
-    // A later round that carries another record has shown that nobody can certify this one.
+    // A later round that carries another record, or in which another is certified, has shown that nobody can certify this one.
     const { anchor } = after.state;
     const isOvertaken =
-      anchor !== null && anchor.round > (before.state.anchor?.round ?? 0) && anchor.carried !== null;
+      anchor !== null &&
+      anchor.round > (before.state.anchor?.round ?? 0) &&
+      (anchor.carried !== null || after.records.length > before.records.length);
     if (!certified && !isOvertaken) violate("I3", `member ${member.index} lost a record that it had staged`);
   };
 
@@ -145,10 +147,14 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
     }
   };
 
-  /** Whoever leads: what an accepted round carries was prepared in the round that decided for it, or later. */
-  const askCarried = ({ body, statements }: CompletedReanchor): void => {
+  /**
+   * Whoever leads: what an accepted round carries was prepared in the round that decided for it, or later. What is certified
+   * is carried by right, whatever was claimed for it.
+   */
+  const askCarried = (member: Member, { body, statements }: CompletedReanchor): void => {
     const { carriedRecordHash } = body;
     if (carriedRecordHash === null || prior.has(carriedRecordHash)) return;
+    if (member.disk.records.some(({ recordHash }) => recordHash === carriedRecordHash)) return;
     const height = 1 + Math.max(...statements.map(({ head }) => head?.height ?? -1));
     const claimed = statements.map(({ prepared }) =>
       prepared?.recordHash === carriedRecordHash && prepared.height === height ? prepared.round : -1,
@@ -183,7 +189,7 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
       violate("leader", `member ${member.index} accepted two anchors of round ${anchor.round}`);
     const whole = after.anchors.get(anchor.anchorHash);
     if (whole?.kind !== "completed_reanchor") return;
-    askCarried(whole);
+    askCarried(member, whole);
     askFooting(member, whole);
     const first = accepted.get(anchor.round);
     if (first === undefined) accepted.set(anchor.round, anchor.anchorHash);
@@ -211,7 +217,7 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
     const sameSlot =
       !commands.some(({ kind }) => kind === "commit") &&
       before.state.anchor?.round === after.state.anchor?.round;
-    const isFreed = lock !== null && after.state.voids.includes(lock);
+    const isFreed = lock !== null && after.state.voids.some(({ recordHash }) => recordHash === lock);
     if (made && sameSlot && lock !== null && !isFreed)
       violate("proposal", `${member.index} proposed over another's lock`);
   };
