@@ -9,7 +9,7 @@ import * as Limits from "../Limits.ts";
 import { lackPredecessor, withKeptEvidence } from "./Behind.ts";
 import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
-import { isVoid, repeatRefusal } from "./Refusals.ts";
+import { isVoid, repeatRefusal, repeatVoid } from "./Refusals.ts";
 import type { OpenRecord, SignerMap } from "./State.ts";
 import { nextHeight, openRecordOf, subjectOf } from "./State.ts";
 
@@ -24,6 +24,8 @@ export const takeProposal = (
   const author = core.action.authorAgentId;
   if (core.action.height < nextHeight(state)) return author === from ? noteLoser(draft, core) : undefined;
   const recordHash = Record.recordHashOf(core);
+  // Its author has not heard of all that was refused.
+  if (isVoid(draft, recordHash)) return author === from ? repeatVoid(draft, recordHash) : undefined;
   const known = draft.find(recordHash);
   if (author !== from && known !== undefined) return passedOn(draft, known, from, laneSequence);
   // Repeated: the first place in the lane is the one that counts.
@@ -112,7 +114,6 @@ const problemOf = (
   const { state, inputs } = draft;
   const { action } = core;
   if (!Record.isConsistent(core)) return "a proposal's hashes do not recompute";
-  if (isVoid(draft, recordHash)) return "a proposal is void: enough members refused it";
   if (state.voids.length >= Limits.voidsMax) return "too many proposals for this height came to nothing";
   if (action.membershipHash !== inputs.members.membershipHash) return "a proposal names another membership";
   if (action.height === nextHeight(state) && action.previousRecordHash !== (state.head?.recordHash ?? null)) {

@@ -10,7 +10,7 @@ import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
 import { maySign } from "./OwnVotes.ts";
 import { oldIntents } from "./Restored.ts";
-import { nextHeight, type OpenRecord, type Withdrawing } from "./State.ts";
+import { nextHeight, type OpenRecord, type VoidRecord, type Withdrawing } from "./State.ts";
 
 /** Whether a record is one that this member has refused: it gets no lock and no action vote of it, ever. */
 export const isRefused = ({ inputs }: Draft, record: OpenRecord): boolean => inputs.self in record.refusals;
@@ -141,12 +141,19 @@ const refuse = (draft: Draft): boolean => {
   return false;
 };
 
-/** Says an own refusal or withdrawal again: whoever repeats a proposal has not heard it. */
-export const repeatRefusal = (draft: Draft, record: OpenRecord): void => {
-  const own = record.refusals[draft.inputs.self];
-  if (own === undefined || !draft.inputs.folded) return;
-  const { actionHash } = record;
-  draft.multicast({ kind: "refusal", signerAgentId: draft.inputs.self, actionHash, ...own });
+/** Says an own refusal again: whoever repeats a proposal has not heard it. */
+export const repeatRefusal = (draft: Draft, { actionHash, refusals }: OpenRecord): void =>
+  sayRefusal(draft, actionHash, refusals[draft.inputs.self] ?? null);
+
+/** The same for a record that is void already, and gone but for its hash. */
+export const repeatVoid = (draft: Draft, recordHash: OpenRecord["recordHash"]): void => {
+  const gone = draft.state.voids.find((other) => other.recordHash === recordHash);
+  if (gone !== undefined) sayRefusal(draft, gone.actionHash, gone.refusal);
+};
+
+const sayRefusal = (draft: Draft, actionHash: OpenRecord["actionHash"], own: VoidRecord["refusal"]): void => {
+  const { self, folded } = draft.inputs;
+  if (own !== null && folded) draft.multicast({ kind: "refusal", signerAgentId: self, actionHash, ...own });
 };
 
 /** An own proposal whose end was asked for is said again together with the wish that it end. */
@@ -171,7 +178,9 @@ const releaseVoid = (draft: Draft): boolean => {
   if (record === undefined) return false;
   const { recordHash } = record;
   const { slot, proposal } = state;
-  state.voids = [...state.voids, { recordHash, height: record.height }];
+  const { actionHash, height } = record;
+  const refusal = record.refusals[inputs.self] ?? null;
+  state.voids = [...state.voids, { recordHash, actionHash, height, refusal }];
   if (inputs.self in record.action) draft.commands.push({ kind: "void-vote", recordHash });
   if (slot.lock === recordHash || slot.actionVote === recordHash) {
     state.slot = { ...slot, lock: null, actionVote: null, relayed: false };

@@ -10,7 +10,7 @@ import { fallBehind } from "./Behind.ts";
 import type { Draft } from "./Draft.ts";
 import type { Inputs, ReceivedOf } from "./Event.ts";
 import { floorOf, isMute } from "./Floor.ts";
-import type { Restored } from "./State.ts";
+import type { Restored } from "./Restoration.ts";
 import { raise, reached, wishFor } from "./Wishes.ts";
 
 const change = (draft: Draft, more: Partial<Restored>): void => {

@@ -15,6 +15,7 @@ import type {
   RecordHash,
   RouterInstanceId,
 } from "../identity/Identifier.ts";
+import type { Restored } from "./Restoration.ts";
 import type { StatementPacket } from "./Packet.ts";
 
 export type SignerMap = { readonly [signer: AgentId]: Ed25519Signature };
@@ -205,6 +206,12 @@ export const noRounds: Rounds = {
   heard: [],
 };
 
+/** What is kept of a void record: enough to know it again, and to say again why. */
+export interface VoidRecord extends Pick<Named, "recordHash" | "actionHash" | "height"> {
+  /** This member's own refusal, where it was among the refusers. */
+  readonly refusal: OpenRecord["refusals"][AgentId] | null;
+}
+
 /** An own intent that was proposed and is to come to nothing. */
 export interface Withdrawing {
   readonly postId: PostId;
@@ -215,25 +222,6 @@ export interface Withdrawing {
    * member holds a certificate of; null when there is none.
    */
   readonly height: number | null;
-}
-
-/** This member's memory was found to be older than what it signed. Until it recovers it signs nothing at or below a floor. */
-export interface Restored {
-  /** Own intents persisted until then may have been proposed. */
-  readonly at: number;
-  /** The highest round that the old disk itself knew. */
-  readonly round: number;
-  /**
-   * The hash of no record, which questions ask about and whole answers repeat: an answer to a question of before the memory
-   * was lost, which the Router may still hold, says nothing about where its sender is now.
-   */
-  readonly question: RecordHash;
-  /** The rounds that others say they are at, and those that they stated in the answers that are still coming. */
-  readonly reports: { readonly [member: AgentId]: number };
-  readonly stated: { readonly [member: AgentId]: number };
-  /** When those who have not answered are asked again; null while not connected. */
-  readonly askAt: number | null;
-  readonly intervalMs: number;
 }
 
 export interface State {
@@ -252,7 +240,7 @@ export interface State {
   /** Own intents that are to come to nothing: they are proposed no more. */
   readonly withdrawing: ReadonlyArray<Withdrawing>;
   /** Records above the head that refusals proved void: they are never judged again. */
-  readonly voids: ReadonlyArray<{ readonly recordHash: RecordHash; readonly height: number }>;
+  readonly voids: ReadonlyArray<VoidRecord>;
   /** After an own record the authors in `yieldTo` go first until then. */
   readonly yieldUntil: number | null;
   /** Authors whose losing proposal was seen, in time or late, and of whom nothing was certified since. */

@@ -261,7 +261,7 @@ describe("refusals", () => {
     expect(stateOf(story, "A").slot).toMatchObject({ lock, actionVote: lock });
     joined(story, "D");
     expect(stateOf(story, "A").slot).toMatchObject({ lock: null, actionVote: null });
-    expect(stateOf(story, "A").voids).toEqual([{ recordHash: lock, height: 1 }]);
+    expect(stateOf(story, "A").voids).toMatchObject([{ recordHash: lock, height: 1, refusal: null }]);
   });
 
   verifies("HIS-157", "that made a proposal void leave it unjudged for ever, and its slot to another", () => {
@@ -292,6 +292,19 @@ describe("refusals", () => {
     hand(story, "A", "C", refusalOf(story, "C", packet));
     hand(story, "A", "C", refusalOf(story, "C", packet));
     expect(Object.keys(stateOf(story, "A").open[0]?.refusals ?? {})).toEqual([story.at("C").id]);
+  });
+
+  verifies("HIS-156", "are said again to an author that goes on, when the proposal is void already", () => {
+    const story = scenario(3, false);
+    closed(story, "B");
+    deaf(story, "A", "refusal");
+    const post = story.say("A", "let me in");
+    story.run(1_000);
+    expect(story.outcome("A", post)).toBeNull();
+    expect(stateOf(story, "B").voids).toHaveLength(1);
+    hearing(story);
+    story.run(10_000);
+    expect(story.outcome("A", post)).toBe("refused");
   });
 
   verifies("HIS-156", "are said again to whoever repeats the proposal", () => {

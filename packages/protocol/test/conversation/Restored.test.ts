@@ -5,8 +5,8 @@ import { verifies } from "@social-harness/testkit/Verifies";
 import type { Disk } from "@social-harness/testkit/simulation/Disk";
 import * as Limits from "@social-harness/protocol/Limits";
 import { floorOf } from "@social-harness/protocol/conversation/Floor";
+import type { Restored } from "@social-harness/protocol/conversation/Restoration";
 import type { AgentId } from "@social-harness/protocol/identity/Identifier";
-import type { Restored } from "@social-harness/protocol/conversation/State";
 import { kindsSaidBy, nextRound, roundOf, saidBy, wishesIn } from "./RoundStories.ts";
 import {
   deaf,

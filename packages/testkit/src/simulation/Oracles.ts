@@ -113,12 +113,15 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
     const staged = before.state.slot.durabilityVote;
     if (staged === null || after.cores.has(staged)) return;
     const certified = after.records.some(({ recordHash }) => recordHash === staged);
-    // A later round that carries another record, or in which another is certified, has shown that nobody can certify this one.
+    // A later round that carries another record, or in which another has a certificate, has shown that nobody can certify this
+    // one.
     const { anchor } = after.state;
     const isOvertaken =
       anchor !== null &&
       anchor.round > (before.state.anchor?.round ?? 0) &&
-      (anchor.carried !== null || after.records.length > before.records.length);
+      (anchor.carried !== null ||
+        after.records.length > before.records.length ||
+        after.state.open.some((open) => Object.keys(open.action).length >= quorum));
     if (!certified && !isOvertaken) violate("I3", `member ${member.index} lost a record that it had staged`);
   };
 
