@@ -63,7 +63,7 @@ export const catchUpMsMax = 60_000;
 export const intentLifetimeMs = 604_800_000;
 /** How long the members get to settle a withdrawal by expiry before the author reports `outcome-unknown`. */
 export const withdrawalMs = 86_400_000;
-/** Void proposals of one height and anchor that are remembered; whoever makes more of them is not heard any further. */
+/** Void proposals above the head that are remembered; while there are so many no further proposal is heard. */
 export const voidsMax = 64;
 
 /** `send_message` waits this long for certification before it answers `pending`. */

@@ -176,9 +176,8 @@ const releaseVoid = (draft: Draft): boolean => {
     ({ height, refusals }) => Object.keys(refusals).length >= Void.refusalsNeeded(inputs.members.n, height),
   );
   if (record === undefined) return false;
-  const { recordHash } = record;
+  const { recordHash, actionHash, height } = record;
   const { slot, proposal } = state;
-  const { actionHash, height } = record;
   const refusal = record.refusals[inputs.self] ?? null;
   state.voids = [...state.voids, { recordHash, actionHash, height, refusal }];
   if (inputs.self in record.action) draft.commands.push({ kind: "void-vote", recordHash });

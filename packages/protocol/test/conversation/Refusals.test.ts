@@ -294,6 +294,23 @@ describe("refusals", () => {
     expect(Object.keys(stateOf(story, "A").open[0]?.refusals ?? {})).toEqual([story.at("C").id]);
   });
 
+  verifies(
+    "HIS-157",
+    "that made 64 proposals void end the hearing of more until something is certified",
+    () => {
+      const story = scenario(3, false);
+      closed(story, "B");
+      for (let i = 0; i < Limits.voidsMax; i++) hand(story, "B", "A", proposalOf(story, "A", `opening ${i}`));
+      expect(stateOf(story, "B").voids).toHaveLength(Limits.voidsMax);
+      story.notes();
+      closed(story);
+      const one = proposalOf(story, "A", "one too many");
+      hand(story, "B", "A", one);
+      expect(stateOf(story, "B")).toMatchObject({ open: [], slot: { lock: null } });
+      expect(story.notes()).toEqual(["B: too many proposals for this height came to nothing"]);
+    },
+  );
+
   verifies("HIS-156", "are said again to an author that goes on, when the proposal is void already", () => {
     const story = scenario(3, false);
     closed(story, "B");

@@ -13,7 +13,7 @@ import { partsOf } from "@social-harness/testkit/simulation/Workers";
 const seeds = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, i) => i + 1);
 
 describe("a campaign", () => {
-  verifies("HIS-38", "reaches nearly every cell of the table within a few dozen seeds", () => {
+  verifies("HIS-38", "reaches nearly every cell of the table within 150 seeds", () => {
     const { cells } = runPart({ first: 1, count: 150, scenario: null });
     expect(Coverage.unreached(cells).length).toBeLessThan(Coverage.allCells.length / 10);
   });
