@@ -347,10 +347,14 @@ export const isUnderWay = (state: State): boolean =>
 
 /**
  * Whether the slot has a candidate, voted for or not, here or at another member: at the first height of a round the leader may
- * keep it from all votes, and a liar may keep it from some members.
+ * keep it from all votes, and a liar may keep it from some members. A certificate whose record nobody shows is one as well: it
+ * stops this member's own proposals, and only a round can end that.
  */
 export const hasCandidate = (state: State): boolean =>
-  state.rounds.called || state.slot.lock !== null || state.open.some((record) => follows(state, record));
+  state.rounds.called ||
+  state.slot.lock !== null ||
+  (state.behind !== null && state.behind.missing !== null) ||
+  state.open.some((record) => follows(state, record));
 
 /** What this member repeats when all is silent: its part in what is under way, and its wish for a round. */
 export const hasOpenWork = (state: State): boolean =>

@@ -314,6 +314,31 @@ describe("what a round leaves behind", () => {
     expect(story.at("D").disk.state.behind).toBeNull();
   });
 
+  verifies(
+    ["HIS-95", "HIS-97"],
+    "is such a certificate by itself, once its record has long been asked for",
+    () => {
+      const story = byHand(4);
+      const record = preparedBy(story, "A", "withheld", four);
+      for (const name of ["B", "C", "D"]) {
+        hand(story, name, "A", {
+          kind: "action_certificate",
+          conversationId: story.world.members.conversationId,
+          ...certificateOf(story, record),
+          durabilityVote: record.durabilityVotes[0] as never,
+        });
+      }
+      down(story, "A");
+      const postId = story.say("D", "mine");
+      story.run(10_000);
+      expect(story.at("D").disk.state).toMatchObject({ proposal: null });
+      story.run(120_000);
+      expect(story.outcome("D", postId)).toBe("certified");
+      expect(roundOf(story.at("B"))).toBeGreaterThan(0);
+      expect(story.at("D").disk.state.behind).toBeNull();
+    },
+  );
+
   verifies("HIS-91", "are the proposals of earlier rounds, and their posts come again", () => {
     const story = scenario(4);
     const ids = ["A", "C"].map((name) => story.say(name, `of ${name}`));
