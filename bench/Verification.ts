@@ -4,12 +4,13 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { promisify } from "node:util";
 import { verifyRecords } from "@social-harness/endpoint/store/VerifyRecords";
-import { preimage } from "@social-harness/protocol/encoding/Hash";
+import { preimageOfText } from "@social-harness/protocol/encoding/Hash";
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import * as VerifiedChain from "@social-harness/protocol/history/VerifiedChain";
 import { type ChainHead, type Trust, verifyNext } from "@social-harness/protocol/history/VerifyRecord";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { Ed25519Signature, type SigningKey } from "@social-harness/protocol/identity/Identifier";
+import { verifierOf } from "@social-harness/protocol/identity/Signing";
 import * as Chains from "@social-harness/testkit/Chains";
 import * as Conversations from "../tools/vectors/Conversations.ts";
 import { registry } from "../tools/vectors/People.ts";
@@ -61,16 +62,14 @@ const bareOf = (records: ReadonlyArray<HistoryRecord>, { registryKey }: Trust): 
   const all: Array<Bare> = [];
   inline(records, {
     registryKey,
-    verifier: {
-      verify: (key, artifact, value, signature) => {
-        all.push({
-          key: keyOf(key),
-          message: preimage(artifact, value),
-          signature: Ed25519Signature.toBytes(signature),
-        });
-        return true;
-      },
-    },
+    verifier: verifierOf((key, artifact, jcs, signature) => {
+      all.push({
+        key: keyOf(key),
+        message: preimageOfText(artifact, jcs),
+        signature: Ed25519Signature.toBytes(signature),
+      });
+      return true;
+    }),
   });
   return all;
 };

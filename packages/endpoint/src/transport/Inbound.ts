@@ -2,10 +2,7 @@
 // packets, and the conversations that they speak about. Whatever is not believed is dropped with a note; only the store
 // itself can make a delivery fail. Implements HIS-35, HIS-49, HIS-50, HIS-136 and HIS-159.
 
-import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
-import * as Closed from "@social-harness/protocol/encoding/Closed";
-import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
-import * as Packet from "@social-harness/protocol/conversation/Packet";
+import type * as Packet from "@social-harness/protocol/conversation/Packet";
 import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
 import type * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type {
@@ -17,15 +14,14 @@ import type {
 import * as Limits from "@social-harness/protocol/Limits";
 import type { Logger } from "@social-harness/router/Logger";
 import type { Delivery } from "@social-harness/router/client/RouterClient";
-import type { Opener } from "@social-harness/router/seal/Sealing";
 import * as Envelope from "@social-harness/router/wire/Envelope";
-import * as Schema from "effect/Schema";
 import * as ConversationRows from "../conversations/ConversationRows.ts";
 import type { Conversations, Turn } from "../conversations/Conversations.ts";
 import { isStoreFailure } from "../store/Database.ts";
 import * as Cards from "./Cards.ts";
 import * as Equivocations from "./Equivocations.ts";
 import * as LaneHeads from "./LaneHeads.ts";
+import type { Opened, Openings } from "./Openings.ts";
 import type { OwnCopy } from "./OwnCopies.ts";
 import { createPlaces, type Origin } from "./Places.ts";
 import * as RouterTerms from "./RouterTerms.ts";
@@ -34,7 +30,7 @@ export interface InboundOptions {
   readonly card: AgentCard.AgentCard;
   readonly trust: Trust;
   readonly routerKey: SigningKey;
-  readonly opener: Opener;
+  readonly openings: Openings;
   readonly conversations: Conversations;
   readonly logger: Logger;
 }
@@ -64,21 +60,6 @@ export interface Inbound {
   readonly releaseHeld: (turn: Turn, sender: AgentId) => void;
 }
 
-const decodePlaintext = Closed.bytesDecoder(
-  Schema.Struct({
-    packets: Schema.Array(Schema.Json).check(Schema.isMinLength(1)),
-    seen: Schema.NullOr(LaneHeads.Seen),
-  }),
-  { bytesMax: Limits.packetBytesMax + 2_048, depthMax: Limits.jsonDepthMax },
-);
-
-type Plaintext = ReturnType<typeof decodePlaintext>;
-
-interface Opened extends Origin {
-  readonly plaintext: Plaintext;
-  readonly packets: ReadonlyArray<Packet.Packet>;
-}
-
 /**
  * Questions of one envelope that are answered. An honest one holds two about its conversation; each answer may be as large
  * as an envelope, so a small one must not draw thousands of them.
@@ -99,42 +80,23 @@ const isQuestion = ({ kind }: Packet.Packet): boolean =>
   kind === "catch_up_request" || kind === "record_request";
 
 export const createInbound = (options: InboundOptions): Inbound => {
-  const { card, trust, routerKey, opener, conversations, logger } = options;
+  const { card, trust, routerKey, openings, conversations, logger } = options;
   const places = createPlaces({ card, trust, conversations });
 
   const note = (message: string, sender: AgentId): void =>
     logger("warn", "inbound envelope passed over", { note: message, sender });
 
+  /** An envelope that opens; null, with a note, when there is nothing to believe in it. */
+  const open = (origin: Origin): Opened | null => {
+    const opened = openings.open(origin);
+    if ("packets" in opened) return opened;
+    note(opened.problem, origin.envelope.senderAgentId);
+    return null;
+  };
+
   /** Packets that came to nothing: one line an envelope, however many it holds. */
   const noteSome = (message: string, count: number, sender: AgentId): void => {
     if (count > 0) logger("warn", "inbound packets passed over", { note: message, packets: count, sender });
-  };
-
-  /** Opens an envelope and decodes what it holds; null, with a note, when there is nothing to believe in it. */
-  const open = (envelope: Envelope.Envelope, lane: Opaque32, sequence: number): Opened | null => {
-    const sealed = opener.open(envelope.sealed);
-    if (sealed === null) {
-      note("it does not open", envelope.senderAgentId);
-      return null;
-    }
-    try {
-      const plaintext = decodePlaintext(sealed);
-      const packets = plaintext.packets.flatMap(decodePacket);
-      return { envelope, lane, sequence, plaintext, packets };
-    } catch (error) {
-      if (!(error instanceof DecodeError)) throw error;
-      note(`its plaintext is refused: ${error.message}`, envelope.senderAgentId);
-      return null;
-    }
-  };
-
-  const decodePacket = (json: CanonicalJson.Json): ReadonlyArray<Packet.Packet> => {
-    try {
-      return [Packet.decode(json)];
-    } catch (error) {
-      if (!(error instanceof DecodeError)) throw error;
-      return [];
-    }
   };
 
   /** The sender's card inside a membership that the envelope itself brings and that verifies. */
@@ -201,23 +163,18 @@ export const createInbound = (options: InboundOptions): Inbound => {
   };
 
   const takeOpened = (turn: Turn, opened: Opened, sender: AgentCard.AgentCard, isNew: boolean): void => {
-    const { envelope, plaintext } = opened;
+    const { envelope, seen } = opened;
     if (Cards.digestOf(sender) !== envelope.senderCardDigest) {
       return note("it names another card of its sender", envelope.senderAgentId);
     }
-    if (!Envelope.verify(trust.verifier, sender.signingKey, envelope)) {
+    if (!Envelope.verifyText(trust.verifier, sender.signingKey, opened.envelopeText, envelope.signature)) {
       return note("its signature does not verify", envelope.senderAgentId);
     }
     if (isNew) {
       Cards.keep(turn.db, sender);
       releaseHeld(turn, sender.agentId);
     }
-    if (
-      plaintext.seen !== null &&
-      Equivocations.compare(turn.db, trust.verifier, routerKey, plaintext.seen)
-    ) {
-      caught(turn, plaintext.seen);
-    }
+    if (seen !== null && Equivocations.compare(turn.db, trust.verifier, routerKey, seen)) caught(turn, seen);
     let questions = 0;
     let surplus = 0;
     const unfed: Array<Packet.Packet> = [];
@@ -244,8 +201,7 @@ export const createInbound = (options: InboundOptions): Inbound => {
         else give(packet);
       }
     }
-    const refused = plaintext.packets.length - opened.packets.length;
-    noteSome("no known closed shape", refused, sender.agentId);
+    noteSome("no known closed shape", opened.refused, sender.agentId);
     noteSome("more questions than are answered at once", surplus, sender.agentId);
     noteSome("of a conversation that this agent is not in", unfed.length, sender.agentId);
     noteSome("its sender has opened too many that are not certified", crowded, sender.agentId);
@@ -260,13 +216,18 @@ export const createInbound = (options: InboundOptions): Inbound => {
     );
     turn.db.run("DELETE FROM held_envelope WHERE sender_agent_id = ?", sender);
     for (const row of rows) {
-      const envelope = Envelope.decodeBytes(Buffer.from(row["envelope"] as string, "utf8"));
-      const opened = open(envelope, row["lane"] as Opaque32, Number(row["lane_sequence"]));
+      const envelopeText = row["envelope"] as string;
+      const opened = open({
+        envelope: Envelope.decodeBytes(Buffer.from(envelopeText, "utf8")),
+        envelopeText,
+        lane: row["lane"] as Opaque32,
+        sequence: Number(row["lane_sequence"]),
+      });
       if (opened !== null && known !== null) takeOpened(turn, opened, known, false);
     }
   };
 
-  const hold = (turn: Turn, { envelope, lane, sequence }: Opened): Arrival => {
+  const hold = (turn: Turn, { envelope, envelopeText, lane, sequence }: Opened): Arrival => {
     const sender = envelope.senderAgentId;
     const held = turn.db.get("SELECT count(*) AS held FROM held_envelope WHERE sender_agent_id = ?", sender);
     if (Number(held?.["held"]) >= Limits.heldEnvelopesPerSenderMax) {
@@ -278,7 +239,7 @@ export const createInbound = (options: InboundOptions): Inbound => {
       sender,
       lane,
       sequence,
-      CanonicalJson.encode(envelope),
+      envelopeText,
     );
     return { kind: "held", sender };
   };
@@ -299,7 +260,7 @@ export const createInbound = (options: InboundOptions): Inbound => {
         for (const packet of own.packets) feed(turn, packet, delivery);
         return taken;
       }
-      const opened = open(envelope, lane, sequence);
+      const opened = open(delivery);
       if (opened === null) return taken;
       const known = Cards.byId(turn.db, envelope.senderAgentId);
       const sender = known ?? enclosedCard(opened);

@@ -20,6 +20,8 @@ import * as Cards from "./Cards.ts";
 /** Where packets came from. */
 export interface Origin {
   readonly envelope: Envelope.Envelope;
+  /** Its JCS. */
+  readonly envelopeText: string;
   readonly lane: Opaque32;
   readonly sequence: number;
 }

@@ -43,5 +43,14 @@ export const deliveryOf = (network: Network, agent: NetworkAgent, text: string):
     sequence,
     laneHead,
   });
-  return { cursor: cursorOf(agent) + 1, lane, sequence, laneHead, signature, envelope, envelopeDigest };
+  return {
+    cursor: cursorOf(agent) + 1,
+    lane,
+    sequence,
+    laneHead,
+    signature,
+    envelope,
+    envelopeText: text,
+    envelopeDigest,
+  };
 };

@@ -112,7 +112,14 @@ export const postIntentHashOf = (intent: PostIntent): PostIntentHash =>
 export const anchorHashOf = (anchor: Anchor): AnchorHash => AnchorHash.fromBytes(hash("anchor", anchor));
 export const actionHashOf = (action: GenesisAction | PostAction): ActionHash =>
   ActionHash.fromBytes(hash("action", action));
-export const recordHashOf = (core: RecordCore): RecordHash => RecordHash.fromBytes(hash("record", core));
+const recordHashes = new WeakMap<RecordCore, RecordHash>();
+
+/** Computed once for each core at hand: what arrives is asked for its hash again and again. */
+export const recordHashOf = (core: RecordCore): RecordHash => {
+  const recordHash = recordHashes.get(core) ?? RecordHash.fromBytes(hash("record", core));
+  recordHashes.set(core, recordHash);
+  return recordHash;
+};
 
 /** Builds the GENESIS core of an intent under a genesis anchor. */
 export const genesisCore = (

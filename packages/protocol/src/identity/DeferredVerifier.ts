@@ -2,9 +2,8 @@
 // for code that refuses as soon as one signature does not verify: what it did with a false one is then thrown away.
 // Implements HIS-118.
 
-import * as CanonicalJson from "../encoding/CanonicalJson.ts";
 import * as Ed25519 from "./Ed25519.ts";
-import type { Verifier } from "./Signing.ts";
+import { type Verifier, verifierOf } from "./Signing.ts";
 
 export interface DeferredVerifier {
   readonly verifier: Verifier;
@@ -19,7 +18,7 @@ const repeatedMax = 1_024;
 
 export const create = (): DeferredVerifier => {
   const repeated = new Set<string>();
-  let asked: Array<Parameters<Verifier["verify"]>> = [];
+  let asked: Array<Parameters<Verifier["verifyText"]>> = [];
   const isKnown = (spelled: string): boolean => {
     if (repeated.has(spelled)) return true;
     if (repeated.size >= repeatedMax) repeated.clear();
@@ -27,13 +26,11 @@ export const create = (): DeferredVerifier => {
     return false;
   };
   return {
-    verifier: {
-      verify: (key, artifact, value, signature) => {
-        const known = artifact === repeatedArtifact && isKnown(CanonicalJson.encode([key, value, signature]));
-        if (!known) asked.push([key, artifact, value, signature]);
-        return true;
-      },
-    },
+    verifier: verifierOf((key, artifact, jcs, signature) => {
+      const known = artifact === repeatedArtifact && isKnown([key, signature, jcs].join());
+      if (!known) asked.push([key, artifact, jcs, signature]);
+      return true;
+    }),
     settle: async () => {
       const now = asked;
       asked = [];

@@ -9,10 +9,9 @@ import {
   verify as verifyBytes,
   type KeyObject,
 } from "node:crypto";
-import type { Json } from "../encoding/CanonicalJson.ts";
-import { preimage } from "../encoding/Hash.ts";
+import { preimage, preimageOfText } from "../encoding/Hash.ts";
 import { Ed25519Signature, SigningKey } from "./Identifier.ts";
-import type { Signer, Verifier } from "./Signing.ts";
+import { type Signer, type Verifier, verifierOf } from "./Signing.ts";
 
 const fieldPrime = Buffer.from("7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffed", "hex");
 const groupOrder = Buffer.from("1000000000000000000000000000000014def9dea2f79cd65812631a5cf5d3ed", "hex");
@@ -97,18 +96,16 @@ const keyObjectOf = (publicKey: string): KeyObject | null => {
 /** Whether a signing key may stand in a card: canonical, on the curve, not of small order. */
 export const isStrictKey = (publicKey: SigningKey): boolean => keyObjectOf(publicKey) !== null;
 
-export const verifier: Verifier = {
-  verify: (publicKey: SigningKey, artifact: string, value: Json, signature: Ed25519Signature): boolean => {
-    const key = keyObjectOf(publicKey);
-    return key !== null && verifyWith(key, preimage(artifact, value), Ed25519Signature.toBytes(signature));
-  },
-};
+export const verifier: Verifier = verifierOf((publicKey, artifact, jcs, signature) => {
+  const key = keyObjectOf(publicKey);
+  return key !== null && verifyWith(key, preimageOfText(artifact, jcs), Ed25519Signature.toBytes(signature));
+});
 
-/** The same verdict as `verifier`, computed on the thread pool: for callers with many signatures and other work to do. */
+/** The same verdict as `verifier.verifyText`, computed on the thread pool: for callers with other work to do meanwhile. */
 export const verifyInPool = (
   publicKey: SigningKey,
   artifact: string,
-  value: Json,
+  jcs: string,
   signature: Ed25519Signature,
 ): Promise<boolean> => {
   const key = keyObjectOf(publicKey);
@@ -117,7 +114,7 @@ export const verifyInPool = (
     return Promise.resolve(false);
   }
   return new Promise((resolve, reject) => {
-    verifyBytes(null, preimage(artifact, value), key, bytes, (error, verdict) => {
+    verifyBytes(null, preimageOfText(artifact, jcs), key, bytes, (error, verdict) => {
       if (error === null) resolve(verdict);
       else reject(error);
     });

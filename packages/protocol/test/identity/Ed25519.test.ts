@@ -1,6 +1,7 @@
 import { createPrivateKey, sign as signBytes } from "node:crypto";
 import { describe, expect } from "vitest";
 import type { Json } from "@social-harness/protocol/encoding/CanonicalJson";
+import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import { preimage } from "@social-harness/protocol/encoding/Hash";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { Ed25519Signature, SigningKey } from "@social-harness/protocol/identity/Identifier";
@@ -84,7 +85,7 @@ verifies("FND-12", "crafted edge cases get the strict profile's verdict", () => 
 verifies(["FND-11", "FND-12"], "verification on the thread pool gives the same verdicts", async () => {
   for (const entry of [...vectors.accepted, ...vectors.refused]) {
     const { publicKey, artifact, value, signature } = entry;
-    const verdict = await Ed25519.verifyInPool(publicKey, artifact, value, signature);
+    const verdict = await Ed25519.verifyInPool(publicKey, artifact, CanonicalJson.encode(value), signature);
     expect(verdict, "name" in entry ? entry.name : artifact).toBe(isAccepted(entry));
   }
   // The tagged form signs no crafted message, so here the crafted keys and signatures only have to be refused alike.
@@ -100,7 +101,7 @@ verifies(["FND-11", "FND-12"], "verification on the thread pool gives the same v
     const verdict = await Ed25519.verifyInPool(
       crafted.publicKey,
       crafted.artifact,
-      crafted.value,
+      CanonicalJson.encode(crafted.value),
       crafted.signature,
     );
     expect(verdict, name).toBe(isAccepted(crafted));

@@ -32,6 +32,8 @@ export interface Delivery {
   readonly signature: Ed25519Signature;
   /** Decoded and addressed to this agent on this lane; its sender's signature is not verified. */
   readonly envelope: Envelope.Envelope;
+  /** Its JCS, as its sender made it. */
+  readonly envelopeText: string;
   readonly envelopeDigest: Opaque32;
 }
 
@@ -65,6 +67,11 @@ export interface IncomingOptions {
   readonly card: AgentCard.AgentCard;
   readonly verifier: Verifier;
   /**
+   * Called with each delivery as it arrives, before its turn and before anything of it is verified, so that work can begin that
+   * needs no order. The delivery waits for it; whatever fails here is met again in its turn.
+   */
+  readonly prepare?: (delivery: Delivery, routerInstanceId: RouterInstanceId) => Promise<void>;
+  /**
    * Called in cursor order, the next one only when this one's promise has resolved. Says nothing to the Router: `ack`
    * does. A new connection repeats what was not acknowledged, so cursors that the endpoint has behind it may come again.
    */
@@ -73,19 +80,22 @@ export interface IncomingOptions {
 }
 
 /** Null when the Router has no business delivering this. */
-const deliveryOf = (
-  { card, verifier, routerKey }: IncomingOptions,
-  routerInstanceId: RouterInstanceId,
-  frame: Frames.Deliver,
-): Delivery | null => {
+const deliveryOf = ({ card }: IncomingOptions, frame: Frames.Deliver): Delivery | null => {
   const { cursor, lane, sequence, laneHead, signature, envelope, envelopeText } = frame;
   const isMine =
     envelope.recipientAgentIds.includes(card.agentId) && Lane.laneOf(envelope.recipientAgentIds) === lane;
-  const head = { routerInstanceId, lane, sequence, laneHead };
-  if (!isMine || !Lane.verify(verifier, routerKey, head, signature)) return null;
+  if (!isMine) return null;
   const envelopeDigest = Envelope.digestOfText(envelopeText);
-  return { cursor, lane, sequence, laneHead, signature, envelope, envelopeDigest };
+  return { cursor, lane, sequence, laneHead, signature, envelope, envelopeText, envelopeDigest };
 };
+
+/** What came, from which connection, and what is being prepared for it. */
+interface Arrival {
+  readonly source: Source;
+  readonly frame: Frames.Deliver | Frames.Gap;
+  readonly delivery: Delivery | null;
+  readonly prepared: Promise<void> | undefined;
+}
 
 const sizeOf = (frame: Frames.Deliver | Frames.Gap): number =>
   frame.kind === "deliver" ? frame.envelopeText.length : 0;
@@ -93,7 +103,7 @@ const sizeOf = (frame: Frames.Deliver | Frames.Gap): number =>
 export const makeIncoming = (options: IncomingOptions): Incoming => {
   let source: Source | null = null;
   let routerInstanceId: RouterInstanceId | null = null;
-  let queue: Array<Frames.Deliver | Frames.Gap> = [];
+  let queue: Array<Arrival> = [];
   let queuedBytes = 0;
   let paused = false;
   let handing = false;
@@ -144,8 +154,17 @@ export const makeIncoming = (options: IncomingOptions): Incoming => {
     paused = false;
   };
 
-  /** Hands one frame over. A promise only when the endpoint needs time. */
-  const handOver = (frame: Frames.Deliver | Frames.Gap): void | Promise<void> => {
+  const isSigned = ({ lane, sequence, laneHead, signature }: Delivery): boolean =>
+    Lane.verify(
+      options.verifier,
+      options.routerKey,
+      { routerInstanceId: routerInstanceId as RouterInstanceId, lane, sequence, laneHead },
+      signature,
+    );
+
+  /** Hands over what came, unless its connection is over. A promise only when the endpoint needs time. */
+  const handOver = ({ source: from, frame, delivery }: Arrival): void | Promise<void> => {
+    if (from !== source) return;
     const first = frame.kind === "gap" ? frame.fromCursor : frame.cursor;
     const last = frame.kind === "gap" ? frame.toCursor : frame.cursor;
     if (!follows(first)) return fail("protocol-error");
@@ -153,8 +172,8 @@ export const makeIncoming = (options: IncomingOptions): Incoming => {
     tailCursor = Math.max(tailCursor, last);
     unannouncedBytes += sizeOf(frame);
     if (frame.kind === "gap") return options.onGap({ fromCursor: first, toCursor: last });
-    const delivery = deliveryOf(options, routerInstanceId as RouterInstanceId, frame);
-    return delivery === null ? fail("protocol-error") : options.onDeliver(delivery);
+    if (delivery === null || !isSigned(delivery)) return fail("protocol-error");
+    return options.onDeliver(delivery);
   };
 
   const handingFailed = (): void => {
@@ -164,11 +183,11 @@ export const makeIncoming = (options: IncomingOptions): Incoming => {
 
   const drain = (): void => {
     while (!handing && queue.length > 0) {
-      const frame = queue.shift() as Frames.Deliver | Frames.Gap;
-      queuedBytes -= sizeOf(frame);
+      const arrival = queue.shift() as Arrival;
+      queuedBytes -= sizeOf(arrival.frame);
       let waiting: void | Promise<void>;
       try {
-        waiting = handOver(frame);
+        waiting = arrival.prepared?.then(() => handOver(arrival)) ?? handOver(arrival);
       } catch {
         return handingFailed();
       }
@@ -196,7 +215,12 @@ export const makeIncoming = (options: IncomingOptions): Incoming => {
     detach,
     receive: (frame) => {
       if (source === null) return;
-      queue.push(frame);
+      const delivery = frame.kind === "deliver" ? deliveryOf(options, frame) : null;
+      const prepared =
+        delivery === null
+          ? undefined
+          : options.prepare?.(delivery, routerInstanceId as RouterInstanceId).catch(() => {});
+      queue.push({ source, frame, delivery, prepared });
       queuedBytes += sizeOf(frame);
       drain();
     },

@@ -2,6 +2,7 @@
 // on disk, and what one caller has under way is bounded by not reading its socket. Implements RTR-35, RTR-36 and RTR-50.
 
 import { LogError } from "@social-harness/log/LogError";
+import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import type { AgentId, MessageId } from "@social-harness/protocol/identity/Identifier";
 import type { WebSocket } from "ws";
 import * as Envelope from "../wire/Envelope.ts";
@@ -60,7 +61,9 @@ export const takeSends = (
       refused = { messageId, reason: "rate-limited" };
       return "rate-limited";
     }
-    return Envelope.verifyText(signingKey, envelopeText, signature) ? null : "bad-signature";
+    return Envelope.verifyText(Ed25519.verifier, signingKey, envelopeText, signature)
+      ? null
+      : "bad-signature";
   };
 
   const handOut = (copies: ReadonlyArray<Copy>, body: Buffer, bytes: number): void => {

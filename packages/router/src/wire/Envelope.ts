@@ -4,8 +4,7 @@
 
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
-import { hash, hashOfText, preimageOfText } from "@social-harness/protocol/encoding/Hash";
-import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
+import { hash, hashOfText } from "@social-harness/protocol/encoding/Hash";
 import {
   AgentCardDigest,
   AgentId,
@@ -13,7 +12,7 @@ import {
   Ed25519Signature,
   MessageId,
   Opaque32,
-  SigningKey,
+  type SigningKey,
 } from "@social-harness/protocol/identity/Identifier";
 import type { Signer, Verifier } from "@social-harness/protocol/identity/Signing";
 import * as Protocol from "@social-harness/protocol/Limits";
@@ -85,19 +84,13 @@ const signatureMemberLength = 102;
 
 const unsignedText = (text: string): string => text.slice(0, -signatureMemberLength) + "}";
 
-/** Whether the holder of `signingKey` signed this envelope. Says nothing about whose key that is. */
-export const verify = (verifier: Verifier, signingKey: SigningKey, envelope: Envelope): boolean => {
-  const { signature, ...signed } = envelope;
-  return verifier.verify(signingKey, "envelope", signed, signature);
-};
-
-/** As `verify`, over the text of a decoded envelope, without encoding it again. */
-export const verifyText = (signingKey: SigningKey, text: string, signature: Ed25519Signature): boolean =>
-  Ed25519.verifyRaw(
-    SigningKey.toBytes(signingKey),
-    preimageOfText("envelope", unsignedText(text)),
-    Ed25519Signature.toBytes(signature),
-  );
+/** Whether the holder of `signingKey` signed the envelope of this JCS text. Says nothing about whose key that is. */
+export const verifyText = (
+  verifier: Verifier,
+  signingKey: SigningKey,
+  text: string,
+  signature: Ed25519Signature,
+): boolean => verifier.verifyText(signingKey, "envelope", unsignedText(text), signature);
 
 /** Covers the signature: other signature bytes are another envelope. */
 export const digestOf = (envelope: Envelope): Opaque32 =>

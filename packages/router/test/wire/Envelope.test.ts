@@ -95,19 +95,17 @@ verifies("RTR-03", "a body that is sealed to others than the recipients is refus
   expect(decodes({ ...envelope, sealed: swapped })).toBe(false);
 });
 
-verifies("RTR-04", "the signature covers every other field and verifies over the text alike", () => {
+verifies("RTR-04", "the signature covers every other field and verifies over the text", () => {
   const key = ada.signer.publicKey;
-  expect(Envelope.verify(Ed25519.verifier, key, envelope)).toBe(true);
-  expect(Envelope.verifyText(key, text, envelope.signature)).toBe(true);
-  expect(Envelope.verifyText(bob.signer.publicKey, text, envelope.signature)).toBe(false);
+  expect(Envelope.verifyText(Ed25519.verifier, key, text, envelope.signature)).toBe(true);
+  expect(Envelope.verifyText(Ed25519.verifier, bob.signer.publicKey, text, envelope.signature)).toBe(false);
   const other = envelopeFrom(bob, agents, "other").envelope;
   for (const field of Object.keys(envelope) as ReadonlyArray<keyof Envelope.Envelope>) {
     if (field === "kind") continue;
     const changed = { ...envelope, [field]: other[field] } as Envelope.Envelope;
     const same = JSON.stringify(changed[field]) === JSON.stringify(envelope[field]);
-    expect(Envelope.verify(Ed25519.verifier, key, changed), field).toBe(same);
     const changedText = CanonicalJson.encode(changed);
-    expect(Envelope.verifyText(key, changedText, changed.signature), field).toBe(same);
+    expect(Envelope.verifyText(Ed25519.verifier, key, changedText, changed.signature), field).toBe(same);
   }
 });
 
@@ -120,9 +118,14 @@ verifies("RTR-05", "the finished text is the canonical form, and text and value 
         const finished = envelopeFrom(ada, agents.slice(0, n), body);
         expect(finished.text).toBe(CanonicalJson.encode(finished.envelope));
         expect(Envelope.digestOfText(finished.text)).toBe(Envelope.digestOf(finished.envelope));
-        expect(Envelope.verifyText(ada.signer.publicKey, finished.text, finished.envelope.signature)).toBe(
-          true,
-        );
+        expect(
+          Envelope.verifyText(
+            Ed25519.verifier,
+            ada.signer.publicKey,
+            finished.text,
+            finished.envelope.signature,
+          ),
+        ).toBe(true);
       },
     ),
     { numRuns: 30 },

@@ -2,12 +2,12 @@
 // where a run is about order and not about curves; real keys are one argument away.
 
 import { createHmac, hash } from "node:crypto";
-import { preimage } from "@social-harness/protocol/encoding/Hash";
+import { preimage, preimageOfText } from "@social-harness/protocol/encoding/Hash";
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { Ed25519Signature, PrincipalId, SealingKey } from "@social-harness/protocol/identity/Identifier";
-import type { Signer, Verifier } from "@social-harness/protocol/identity/Signing";
+import { type Signer, type Verifier, verifierOf } from "@social-harness/protocol/identity/Signing";
 import * as SealingKeys from "@social-harness/router/seal/SealingKeys";
 
 export interface Agent {
@@ -27,10 +27,10 @@ export const simulatedSigner = (signer: Signer): Signer => ({
   sign: (artifact, value) => Ed25519Signature.fromBytes(macOf(signer.publicKey, preimage(artifact, value))),
 });
 
-export const simulatedVerifier: Verifier = {
-  verify: (publicKey, artifact, value, signature) =>
-    Ed25519Signature.fromBytes(macOf(publicKey, preimage(artifact, value))) === signature,
-};
+export const simulatedVerifier: Verifier = verifierOf(
+  (publicKey, artifact, jcs, signature) =>
+    Ed25519Signature.fromBytes(macOf(publicKey, preimageOfText(artifact, jcs))) === signature,
+);
 
 /** `count` agents named agent-000, agent-001, ... whose keys come from `seed`. */
 export const createAgents = (
