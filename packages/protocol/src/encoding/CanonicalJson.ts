@@ -48,16 +48,36 @@ const writeArray = (value: ReadonlyArray<Json>, depth: number, depthMax: number)
   return out + "]";
 };
 
+/** Member names as they are written. A few dozen come again and again; what strangers make up is not kept for long. */
+const names = new Map<string, string>();
+const namesMax = 1_024;
+const nameLengthMax = 64;
+
+const writeName = (name: string): string => {
+  const known = names.get(name);
+  if (known !== undefined) return known;
+  const written = writeString(name) + ":";
+  if (names.size >= namesMax) names.clear();
+  if (name.length <= nameLengthMax) names.set(name, written);
+  return written;
+};
+
+/** In increasing order of UTF-16 code units, as most objects have them already. */
+const inOrder = (keys: Array<string>): Array<string> => {
+  for (let i = 1; i < keys.length; i++) {
+    if ((keys[i - 1] as string) > (keys[i] as string)) return keys.sort();
+  }
+  return keys;
+};
+
 const writeObject = (value: { readonly [key: string]: Json }, depth: number, depthMax: number): string => {
-  const keys = Object.keys(value).sort();
   let out = "{";
   let first = true;
-  for (const key of keys) {
+  for (const key of inOrder(Object.keys(value))) {
     const member = value[key];
     if (member === undefined) throw new DecodeError("schema", "an object member is undefined");
-    out += first ? "" : ",";
+    out += (first ? "" : ",") + writeName(key) + write(member, depth + 1, depthMax);
     first = false;
-    out += writeString(key) + ":" + write(member, depth + 1, depthMax);
   }
   return out + "}";
 };

@@ -9,9 +9,9 @@ import {
   verify as verifyBytes,
   type KeyObject,
 } from "node:crypto";
-import { preimage, preimageOfText } from "../encoding/Hash.ts";
+import { preimageOfText } from "../encoding/Hash.ts";
 import { Ed25519Signature, SigningKey } from "./Identifier.ts";
-import { type Signer, type Verifier, verifierOf } from "./Signing.ts";
+import { type Signer, signerOf, type Verifier, verifierOf } from "./Signing.ts";
 
 const fieldPrime = Buffer.from("7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffed", "hex");
 const groupOrder = Buffer.from("1000000000000000000000000000000014def9dea2f79cd65812631a5cf5d3ed", "hex");
@@ -128,8 +128,7 @@ export const signerFromSeed = (seed: Uint8Array): Signer => {
   const publicKey = SigningKey.fromBytes(
     Buffer.from(createPublicKey(key).export({ format: "jwk" }).x as string, "base64url"),
   );
-  return {
-    publicKey,
-    sign: (artifact, value) => Ed25519Signature.fromBytes(signBytes(null, preimage(artifact, value), key)),
-  };
+  return signerOf(publicKey, (artifact, jcs) =>
+    Ed25519Signature.fromBytes(signBytes(null, preimageOfText(artifact, jcs), key)),
+  );
 };

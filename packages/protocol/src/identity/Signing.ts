@@ -8,7 +8,15 @@ export interface Signer {
   readonly publicKey: SigningKey;
   /** Signs tag(artifact) || JCS(value). */
   readonly sign: (artifact: string, value: CanonicalJson.Json) => Ed25519Signature;
+  /** The same where the JCS text of the value is already at hand. */
+  readonly signText: (artifact: string, jcs: string) => Ed25519Signature;
 }
+
+export const signerOf = (publicKey: SigningKey, signText: Signer["signText"]): Signer => ({
+  publicKey,
+  sign: (artifact, value) => signText(artifact, CanonicalJson.encode(value)),
+  signText,
+});
 
 export interface Verifier {
   readonly verify: (

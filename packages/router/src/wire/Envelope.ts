@@ -73,8 +73,9 @@ export const finish = (signer: Signer, unsigned: UnsignedEnvelope): FinishedEnve
     senderAgentId,
     senderCardDigest,
   };
-  const signature = signer.sign("envelope", signed);
-  const text = CanonicalJson.encode(signed).slice(0, -1) + signatureMember(signature);
+  const unsignedJcs = CanonicalJson.encode(signed);
+  const signature = signer.signText("envelope", unsignedJcs);
+  const text = unsignedJcs.slice(0, -1) + signatureMember(signature);
   return { envelope: { ...signed, signature }, text };
 };
 

@@ -2,12 +2,12 @@
 // where a run is about order and not about curves; real keys are one argument away.
 
 import { createHmac, hash } from "node:crypto";
-import { preimage, preimageOfText } from "@social-harness/protocol/encoding/Hash";
+import { preimageOfText } from "@social-harness/protocol/encoding/Hash";
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { Ed25519Signature, PrincipalId, SealingKey } from "@social-harness/protocol/identity/Identifier";
-import { type Signer, type Verifier, verifierOf } from "@social-harness/protocol/identity/Signing";
+import { type Signer, signerOf, type Verifier, verifierOf } from "@social-harness/protocol/identity/Signing";
 import * as SealingKeys from "@social-harness/router/seal/SealingKeys";
 
 export interface Agent {
@@ -22,10 +22,10 @@ const macOf = (publicKey: string, bytes: Buffer): Buffer =>
   hash("sha512", Buffer.concat([Buffer.from(`simulated ${publicKey}`), bytes]), "buffer");
 
 /** Signs with a hash keyed by the public key: nothing secret, but nobody in a simulation forges it by accident. */
-export const simulatedSigner = (signer: Signer): Signer => ({
-  publicKey: signer.publicKey,
-  sign: (artifact, value) => Ed25519Signature.fromBytes(macOf(signer.publicKey, preimage(artifact, value))),
-});
+export const simulatedSigner = ({ publicKey }: Signer): Signer =>
+  signerOf(publicKey, (artifact, jcs) =>
+    Ed25519Signature.fromBytes(macOf(publicKey, preimageOfText(artifact, jcs))),
+  );
 
 export const simulatedVerifier: Verifier = verifierOf(
   (publicKey, artifact, jcs, signature) =>
@@ -39,14 +39,14 @@ export const createAgents = (
   real: boolean,
 ): { readonly agents: ReadonlyArray<Agent>; readonly registry: Signer; readonly verifier: Verifier } => {
   const verifier = real ? Ed25519.verifier : simulatedVerifier;
-  const signerOf = (name: string): Signer => {
+  const named = (name: string): Signer => {
     const signer = Ed25519.signerFromSeed(createHmac("sha256", seed).update(name).digest());
     return real ? signer : simulatedSigner(signer);
   };
-  const registry = signerOf("registry");
+  const registry = named("registry");
   const agents = Array.from({ length: count }, (_, i): Agent => {
     const agentName = `agent-${String(i).padStart(3, "0")}` as AgentName;
-    const signer = signerOf(agentName);
+    const signer = named(agentName);
     const sealingSeed = createHmac("sha256", seed).update(`sealing ${agentName}`).digest();
     const sealing = real ? SealingKeys.fromSeed(sealingSeed) : null;
     const keys: AgentCard.AgentKeys = {
