@@ -7,7 +7,8 @@ import { faultsOf } from "../history/Quorum.ts";
 import * as Record from "../history/Record.ts";
 import { RecordError } from "../history/RecordError.ts";
 import * as Reanchor from "../history/Reanchor.ts";
-import { type Ancestry, type ChainHead, verifyCore, verifyNext } from "../history/VerifyRecord.ts";
+import * as VerifiedChain from "../history/VerifiedChain.ts";
+import { type Ancestry, type ChainHead, verifyCore } from "../history/VerifyRecord.ts";
 import type { AgentId, RecordHash } from "../identity/Identifier.ts";
 import * as Limits from "../Limits.ts";
 import { askOn, easeBehind, withKeptEvidence } from "./Behind.ts";
@@ -132,33 +133,24 @@ const verifyPage = (
   packet: ReceivedOf<"catch_up_page">["packet"],
 ): ReadonlyArray<HistoryRecord> => {
   const { inputs, state } = draft;
-  let chain: ChainHead | null = headOf(draft);
-  const seen = new Map<RecordHash, HistoryRecord>();
-  const used = new Set<string>();
+  const chain = VerifiedChain.begin(inputs.trust, headOf(draft), {
+    postUsed: (author, postId) => draft.postUsed(author, postId),
+    find: (recordHash) => placeOf(draft.certified(recordHash)),
+    hashAt: (height) => draft.certifiedAt(height)?.recordHash ?? null,
+  });
   const verified: Array<HistoryRecord> = [];
-  const ancestry: Ancestry = {
-    postUsed: (author, postId) => used.has(`${author} ${postId}`) || draft.postUsed(author, postId),
-    find: (recordHash) => placeOf(seen.get(recordHash) ?? draft.certified(recordHash)),
-    hashAt: (height) =>
-      [...seen.values()].find((record) => record.recordCore.action.height === height)?.recordHash ??
-      draft.certifiedAt(height)?.recordHash ??
-      null,
-  };
   for (const item of packet.items) {
     if (item.kind !== "certified_record") {
       Reanchor.verify(inputs.trust, inputs.members, item);
       continue;
     }
     const { kind: _, ...fields } = item;
-    const { action } = item.recordCore;
-    if (action.height < nextHeight(state)) continue;
+    if (item.recordCore.action.height < nextHeight(state)) continue;
     const record: HistoryRecord = { recordHash: Record.recordHashOf(item.recordCore), ...fields };
-    chain = verifyNext(inputs.trust, chain, record, ancestry);
-    if (chain.members.membershipHash !== inputs.members.membershipHash) {
+    const { members } = chain.take(record);
+    if (members.membershipHash !== inputs.members.membershipHash) {
       throw new RecordError("membership", "the page belongs to another membership");
     }
-    used.add(`${action.authorAgentId} ${action.postIntent.postId}`);
-    seen.set(record.recordHash, record);
     verified.push(record);
   }
   return verified;

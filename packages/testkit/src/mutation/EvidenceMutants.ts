@@ -86,9 +86,8 @@ export const evidenceMutants: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: `${fold}/CatchUp.ts`,
-        text: "chain = verifyNext(inputs.trust, chain, record, ancestry);",
-        replacement:
-          "chain = { members: inputs.members, height: action.height, recordHash: record.recordHash, anchorHash: item.recordCore.anchorHash, round: Reanchor.bodyOf(item.routerAnchor).round };",
+        text: "const { members } = chain.take(record);",
+        replacement: "const { members } = inputs;",
       },
     ],
     scenario: "liars",
