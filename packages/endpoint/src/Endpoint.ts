@@ -11,6 +11,7 @@ import * as Inbox from "./ingress/Inbox.ts";
 import { startMcpServer } from "./mcp/McpServer.ts";
 import { createContinuations } from "./operations/Continuations.ts";
 import { withReasons, withReasonsSync } from "./operations/Failing.ts";
+import * as EventSubscription from "./operations/EventSubscription.ts";
 import * as Health from "./operations/Health.ts";
 import { readConversation, searchConversations, type Snapshot } from "./operations/History.ts";
 import * as Owner from "./operations/Owner.ts";
@@ -23,9 +24,9 @@ import type { Configuration } from "./state/Configuration.ts";
 import * as EndpointFile from "./state/EndpointFile.ts";
 import * as Identity from "./state/Identity.ts";
 import * as Lock from "./state/Lock.ts";
-import * as OwnerToken from "./state/OwnerToken.ts";
 import { StateError } from "./state/StateError.ts";
 import type { StateFolder } from "./state/StateFolder.ts";
+import * as Tokens from "./state/Tokens.ts";
 import * as Database from "./store/Database.ts";
 import { check } from "./store/StartUpCheck.ts";
 
@@ -93,7 +94,7 @@ const startLocked = async (
       `${stateFolder.path} has no keys yet: run "social-harness init" or "join" first`,
     );
   }
-  OwnerToken.ensure(stateFolder, random);
+  Tokens.ensure(stateFolder, configuration.mode, random);
   const db = Database.open(stateFolder.database);
   opened.push(db.close);
   const trust: Trust = { verifier: Ed25519.verifier, registryKey: configuration.registryKey };
@@ -189,6 +190,7 @@ const startLocked = async (
       active();
       return Inbox.readEvent(db, eventId);
     },
+    ...EventSubscription.none,
     pendingCount: () => Inbox.unreadCount(db),
     onPending: pending.subscribe,
     onCatalogChanged: catalog.subscribe,
@@ -196,6 +198,12 @@ const startLocked = async (
 
   const card = boundCard(db, identity);
   if (card !== null) await activate(card);
+  const { mode } = configuration;
+  const tokens = Tokens.reader(stateFolder, mode, (explanation) =>
+    logger("warn", "a token cannot be used", { explanation }),
+  );
+  // Once before anybody comes: whoever starts the endpoint hears of a token that opens nothing.
+  tokens();
   const health = (): Health.Health => Health.read(db, agent);
   const mcp = await startMcpServer({
     operations,
@@ -206,14 +214,14 @@ const startLocked = async (
       withdraw: async (input) => Owner.withdraw(active(), input),
     },
     listen: { host: "127.0.0.1", port: configuration.port },
-    ownerToken: () => OwnerToken.read(stateFolder),
+    authority: { mode, tokens },
     logger,
     clock,
     random,
     version,
   });
-  EndpointFile.write(stateFolder, { pid: process.pid, mcpUrl: mcp.url });
-  logger("info", "endpoint ready", { mcpUrl: mcp.url });
+  EndpointFile.write(stateFolder, { pid: process.pid, mcpUrl: mcp.url, mode });
+  logger("info", "endpoint ready", { mcpUrl: mcp.url, mode });
 
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {

@@ -26,7 +26,7 @@ const fields: ReadonlyArray<readonly [field: Configuration.Field, value: string,
   [
     "mode",
     "<mode>",
-    "who may speak to it: trusted-local, every program on this machine (default, and the only one yet)",
+    "who may speak to it: trusted-local, every program on this machine, or credentials (default: trusted-local)",
   ],
   ["registryUrl", "<url>", "instead of the configured one"],
   ["routerUrl", "<url>", "instead of the configured one"],
@@ -43,6 +43,7 @@ export const daemon = (parent: Command): void => {
       examples: [
         ["daemon", "the default profile, MCP on port 7431"],
         ["daemon --profile work --port 0", "another one, on any free port"],
+        ["daemon --mode credentials", "only for who shows a token of its folder"],
       ],
     }),
   );
@@ -64,8 +65,8 @@ export const daemon = (parent: Command): void => {
     );
     try {
       output.result(
-        { pid: process.pid, mcpUrl: running.mcpUrl },
-        `ready: MCP at ${running.mcpUrl}\nStop with Ctrl-C.`,
+        { pid: process.pid, mcpUrl: running.mcpUrl, mode: configuration.mode },
+        `ready: MCP at ${running.mcpUrl}, mode ${configuration.mode}\nStop with Ctrl-C.`,
       );
       isServing();
       await stopped;

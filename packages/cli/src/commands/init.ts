@@ -2,8 +2,8 @@
 
 import type { Command } from "commander";
 import * as Identity from "@social-harness/endpoint/state/Identity";
-import * as OwnerToken from "@social-harness/endpoint/state/OwnerToken";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
+import * as Tokens from "@social-harness/endpoint/state/Tokens";
 import { act, define, withState } from "../Command.ts";
 import { pin, readInvite } from "../daemon/Joining.ts";
 import { flagsOf, otherOf, pathOf, random, type StateOptions } from "../daemon/Profile.ts";
@@ -24,8 +24,10 @@ export const init = (parent: Command): void => {
     const folder = StateFolder.open(pathOf(options));
     const existing = Identity.load(folder);
     const identity = existing ?? Identity.create(folder, random);
-    OwnerToken.ensure(folder, random);
-    if (invite !== null) pin(folder, invite, { withAdmission: true, other: otherOf(options) });
+    const configuration =
+      invite === null ? null : pin(folder, invite, { withAdmission: true, other: otherOf(options) });
+    // Without a network there is no configuration to say the mode; the daemon makes what is missing for its own.
+    Tokens.ensure(folder, configuration?.mode ?? "trusted-local", random);
     const { signingKey, sealingKey } = identity;
     const next =
       invite === null

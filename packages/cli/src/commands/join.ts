@@ -4,17 +4,17 @@
 import type { Command } from "commander";
 import type { Configuration } from "@social-harness/endpoint/state/Configuration";
 import * as Identity from "@social-harness/endpoint/state/Identity";
-import * as OwnerToken from "@social-harness/endpoint/state/OwnerToken";
 import { StateError } from "@social-harness/endpoint/state/StateError";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
+import * as Tokens from "@social-harness/endpoint/state/Tokens";
 import * as Arguments from "../Arguments.ts";
 import { act, define, withState } from "../Command.ts";
-import { connect, type DaemonClient } from "../daemon/DaemonClient.ts";
+import type { DaemonClient } from "../daemon/DaemonClient.ts";
 import * as Daemon from "../daemon/Daemon.ts";
 import { pin, readInvite, registrationFor } from "../daemon/Joining.ts";
 import { flagsOf, otherOf, pathOf, random, type StateOptions } from "../daemon/Profile.ts";
 import { register } from "../daemon/Registering.ts";
-import { withDaemon } from "../daemon/Running.ts";
+import { connectAsOwner, withDaemon } from "../daemon/Running.ts";
 import { cardLine } from "../text/Cards.ts";
 
 interface Options extends StateOptions {
@@ -37,7 +37,8 @@ const withEndpoint = async <A>(
     return { value: await withDaemon(options, ({ client }) => work(client)), byDaemon: true };
   }
   try {
-    const client = await connect(own.mcpUrl);
+    const { mode } = configuration;
+    const client = await connectAsOwner({ path: folder.path, mcpUrl: own.mcpUrl, mode });
     try {
       return { value: await work(client), byDaemon: false };
     } finally {
@@ -70,8 +71,8 @@ export const join = (parent: Command): void => {
     const other = otherOf(options);
     const folder = StateFolder.open(pathOf(options));
     if (Identity.load(folder) === null) Identity.create(folder, random);
-    OwnerToken.ensure(folder, random);
     const configuration = pin(folder, invite, { withAdmission: false, other });
+    Tokens.ensure(folder, configuration.mode, random);
     const registration = registrationFor(folder, name, principalId);
     const { value: agentCard, byDaemon } = await output.during(
       "Registering",

@@ -5,7 +5,7 @@ import { buffer } from "node:stream/consumers";
 import type { Command } from "commander";
 import * as Arguments from "../Arguments.ts";
 import { act, define, withState } from "../Command.ts";
-import { flagsOf, pathOf, type StateOptions } from "../daemon/Profile.ts";
+import { flagsOf, type StateOptions } from "../daemon/Profile.ts";
 import * as Readiness from "../daemon/Readiness.ts";
 import { withDaemon } from "../daemon/Running.ts";
 import { misused } from "../Failure.ts";
@@ -58,7 +58,7 @@ export const send = (parent: Command): void => {
     const to = Arguments.destination(address);
     if (options.key !== undefined) Arguments.idempotencyKey(options.key);
     const text = await textOf(written);
-    await withDaemon(options, async ({ client, mcpUrl }) => {
+    await withDaemon(options, async ({ client, ...served }) => {
       const result = await output.during(
         "Waiting for the members' signatures",
         client.call("send_message", {
@@ -70,7 +70,7 @@ export const send = (parent: Command): void => {
         return output.result(result, output.style("green", "certified: the members hold it."));
       }
       // The post is persisted whatever the daemon says of itself now; it may just be stopping.
-      const recovering = await Readiness.read(pathOf(options), mcpUrl).then(
+      const recovering = await Readiness.read(served).then(
         ({ restored }) => (restored === null || restored.conversations === 0 ? null : restored),
         () => null,
       );

@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { act, define, withState } from "../Command.ts";
-import { flagsOf, pathOf, type StateOptions } from "../daemon/Profile.ts";
+import { flagsOf, type StateOptions } from "../daemon/Profile.ts";
 import * as Readiness from "../daemon/Readiness.ts";
 import { withDaemon } from "../daemon/Running.ts";
 import { cardLine } from "../text/Cards.ts";
@@ -20,16 +20,17 @@ export const status = (parent: Command): void => {
     }),
   );
   act<StateOptions, []>(command, ({ output, options }) =>
-    withDaemon(options, async ({ client, mcpUrl }) => {
+    withDaemon(options, async ({ client, ...served }) => {
       const [result, health] = await output.during(
         "Asking the daemon",
-        Promise.all([client.call("status"), Readiness.read(pathOf(options), mcpUrl)]),
+        Promise.all([client.call("status"), Readiness.read(served)]),
       );
       const lines =
         result.kind === "active"
           ? [cardLine(result.agentCard), ...standingLines(output, health)]
           : [`No agent yet. Next: \`social-harness join <invite> --name <agent>${flagsOf(options)}\`.`];
-      output.result({ ...result, health }, [...lines, `MCP at ${mcpUrl}`].join("\n"));
+      const { mcpUrl, mode } = served;
+      output.result({ ...result, mode, health }, [...lines, `MCP at ${mcpUrl}, mode ${mode}`].join("\n"));
     }),
   );
 };

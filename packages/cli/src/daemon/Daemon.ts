@@ -4,8 +4,8 @@
 import { startEndpoint } from "@social-harness/endpoint/Endpoint";
 import type { Configuration } from "@social-harness/endpoint/state/Configuration";
 import * as Log from "@social-harness/endpoint/state/Log";
-import * as OwnerToken from "@social-harness/endpoint/state/OwnerToken";
 import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
+import * as Tokens from "@social-harness/endpoint/state/Tokens";
 import { failed } from "../Failure.ts";
 import { random } from "./Profile.ts";
 
@@ -39,7 +39,7 @@ export const start = async (
     folder: folder.logs,
     level: configuration.logLevel,
     clock: Date.now,
-    secrets: () => [OwnerToken.read(folder)],
+    secrets: () => Tokens.secrets(folder),
   });
   try {
     const endpoint = await startEndpoint({

@@ -7,13 +7,14 @@ import {
   ProtocolErrorCode,
   SdkError,
   SdkErrorCode,
+  SdkHttpError,
   StreamableHTTPClientTransport,
   UnsupportedProtocolVersionError,
 } from "@modelcontextprotocol/client";
 import * as Trouble from "@social-harness/endpoint/transport/Trouble";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import { failed, unreachable, type Failure } from "../Failure.ts";
-import { ofReason, ofTrouble } from "./Explain.ts";
+import { foreign, ofReason, ofTrouble } from "./Explain.ts";
 import { version } from "../Version.ts";
 import * as ToolResults from "./ToolResults.ts";
 
@@ -38,6 +39,10 @@ interface Place {
 
 const gone = ({ mcpUrl, next }: Place, cause: unknown): Failure =>
   unreachable("daemon-unreachable", `no daemon answers at ${mcpUrl}`, next, cause);
+
+/** Of a call, or of finding out whether anybody is there, that did not end in an MCP error. */
+const unanswered = (place: Place, error: unknown): Failure =>
+  error instanceof SdkHttpError && error.status === 401 ? foreign(place.mcpUrl, error) : gone(place, error);
 
 const otherVersion = (cause: unknown): Failure => {
   const { message, next } = ofReason("incompatible-daemon");
@@ -91,23 +96,31 @@ const failureOf = (place: Place, name: string, error: unknown): Failure => {
       error,
     );
   }
-  return gone(place, error);
+  return unanswered(place, error);
 };
+
+export interface ConnectOptions {
+  /** Null where the daemon's mode takes whoever comes. */
+  readonly token?: string | null;
+  /** How to have a daemon there. */
+  readonly next?: string;
+}
 
 /** Connects to a daemon's MCP endpoint. Throws a `Failure` with exit code 3 when nothing answers there. */
 export const connect = async (
   mcpUrl: string,
-  next = "Start it with `social-harness daemon`.",
+  { token = null, next = "Start it with `social-harness daemon`." }: ConnectOptions = {},
 ): Promise<DaemonClient> => {
   const place = { mcpUrl, next };
+  const headers = token === null ? {} : { authorization: `Bearer ${token}` };
   const client = new Client(
     { name: "social-harness", version },
     { versionNegotiation: { mode: { pin: protocolVersion }, probe: { timeoutMs: connectMsMax } } },
   );
   try {
-    await client.connect(new StreamableHTTPClientTransport(new URL(mcpUrl)));
+    await client.connect(new StreamableHTTPClientTransport(new URL(mcpUrl), { requestInit: { headers } }));
   } catch (error) {
-    throw error instanceof UnsupportedProtocolVersionError ? otherVersion(error) : gone(place, error);
+    throw error instanceof UnsupportedProtocolVersionError ? otherVersion(error) : unanswered(place, error);
   }
   return {
     call: async (name, input = {}) => {

@@ -3,7 +3,7 @@
 
 import type { Reason } from "@social-harness/endpoint/operations/OperationError";
 import * as Trouble from "@social-harness/endpoint/transport/Trouble";
-import { Failure, type ExitCode } from "../Failure.ts";
+import { failed, Failure, type ExitCode } from "../Failure.ts";
 
 interface Words {
   readonly exitCode: ExitCode;
@@ -105,3 +105,12 @@ export const ofTrouble = (trouble: Trouble.Trouble): Failure =>
     message: Trouble.explain("Registry", trouble),
     next: Trouble.remedy(trouble),
   });
+
+/** The failure of a call that the daemon answers with 401. */
+export const foreign = (mcpUrl: string, cause?: unknown): Failure =>
+  failed(
+    "foreign-daemon",
+    `the daemon at ${mcpUrl} does not take the owner's token of this state folder`,
+    "Give the --state of the daemon's own folder; if it is that, look at logs/ in it.",
+    cause,
+  );

@@ -1,16 +1,21 @@
 // One request to a daemon's owner paths, under the owner's token of the state folder, its answer decoded once.
 
-import * as OwnerToken from "@social-harness/endpoint/state/OwnerToken";
+import type { Mode } from "@social-harness/endpoint/state/Configuration";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
+import * as Tokens from "@social-harness/endpoint/state/Tokens";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
-import { failed, unreachable } from "../Failure.ts";
-import { ofReason } from "./Explain.ts";
+import { unreachable } from "../Failure.ts";
+import { foreign, ofReason } from "./Explain.ts";
 
 /** Where the daemon is, and the state folder that it serves. */
 export interface Served {
   readonly path: string;
   readonly mcpUrl: string;
+  readonly mode: Mode;
 }
+
+/** Throws `StateError` where it cannot be used. */
+export const ownerToken = ({ path, mode }: Served): string => Tokens.ownerOf(StateFolder.at(path), mode);
 
 const answerMsMax = 10_000;
 
@@ -32,20 +37,13 @@ const ask = async (url: URL, token: string, body: object | undefined): Promise<R
 
 /** GET, or POST where there is a body. `decode` throws `DecodeError` for what this version does not understand. */
 export const call = async <A>(
-  { path, mcpUrl }: Served,
+  served: Served,
   target: "/readyz" | "/evidence" | "/rounds" | "/withdrawals",
   decode: (value: unknown) => A,
   body?: object,
 ): Promise<A> => {
-  const folder = StateFolder.at(path);
-  const answer = await ask(new URL(target, mcpUrl), OwnerToken.read(folder), body);
-  if (answer.status === 401) {
-    throw failed(
-      "foreign-daemon",
-      `the daemon at ${mcpUrl} does not take the owner's token of ${folder.path}`,
-      "Give the --state of the daemon's own folder.",
-    );
-  }
+  const answer = await ask(new URL(target, served.mcpUrl), ownerToken(served), body);
+  if (answer.status === 401) throw foreign(served.mcpUrl);
   try {
     return decode(await answer.json());
   } catch (error) {

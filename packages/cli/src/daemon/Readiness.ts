@@ -27,6 +27,4 @@ export type Health = typeof Health.Type;
 
 const decode = Closed.decoder(Health);
 
-/** `path` is the state folder of the daemon at `mcpUrl`. */
-export const read = (path: string, mcpUrl: string): Promise<Health> =>
-  OwnerCall.call({ path, mcpUrl }, "/readyz", decode);
+export const read = (served: OwnerCall.Served): Promise<Health> => OwnerCall.call(served, "/readyz", decode);

@@ -7,12 +7,11 @@ import * as EndpointFile from "@social-harness/endpoint/state/EndpointFile";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { Failure, unreachable } from "../Failure.ts";
 import { connect, type DaemonClient } from "./DaemonClient.ts";
-import type { Served } from "./OwnerCall.ts";
+import { ownerToken, type Served } from "./OwnerCall.ts";
 import { flagsOf, joinFirst, pathOf, type StateOptions } from "./Profile.ts";
 
-export interface Running {
+export interface Running extends Served {
   readonly client: DaemonClient;
-  readonly mcpUrl: string;
 }
 
 const isAlive = (pid: number): boolean => {
@@ -62,23 +61,31 @@ export const withOwnerPaths = async <A>(
   options: StateOptions,
   work: (served: Served) => Promise<A>,
 ): Promise<A> => {
-  const { mcpUrl } = find(options);
+  const { mcpUrl, mode } = find(options);
   try {
-    return await work({ path: pathOf(options), mcpUrl });
+    return await work({ path: pathOf(options), mcpUrl, mode });
   } catch (error) {
     throw error instanceof Failure ? naming(flagsOf(options), error) : error;
   }
 };
 
+/** With the owner's token where the mode asks for one; a trusted-local daemon is used without, as any program would. */
+export const connectAsOwner = (served: Served, next?: string): Promise<DaemonClient> =>
+  connect(served.mcpUrl, {
+    token: served.mode === "credentials" ? ownerToken(served) : null,
+    ...(next === undefined ? {} : { next }),
+  });
+
 export const withDaemon = async <A>(
   options: StateOptions,
   work: (running: Running) => Promise<A>,
 ): Promise<A> => {
-  const { mcpUrl } = find(options);
+  const { mcpUrl, mode } = find(options);
+  const served = { path: pathOf(options), mcpUrl, mode };
   const flags = flagsOf(options);
-  const client = await connect(mcpUrl, `Start it with \`social-harness daemon${flags}\`.`);
+  const client = await connectAsOwner(served, `Start it with \`social-harness daemon${flags}\`.`);
   try {
-    return await work({ client, mcpUrl });
+    return await work({ client, ...served });
   } catch (error) {
     throw error instanceof Failure ? naming(flags, error) : error;
   } finally {

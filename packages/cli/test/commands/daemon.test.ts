@@ -18,7 +18,8 @@ beforeAll(async () => {
 describe("the daemon", () => {
   verifies("RUN-22", "is found through endpoint.json, which appears when it is ready", async () => {
     const endpoint = JSON.parse(readFileSync(join(ada, "endpoint.json"), "utf8")) as unknown;
-    expect(endpoint).toEqual({ pid: adaDaemon.pid, mcpUrl: adaDaemon.ready["mcpUrl"] });
+    const { mcpUrl } = adaDaemon.ready;
+    expect(endpoint).toEqual({ pid: adaDaemon.pid, mcpUrl, mode: "trusted-local" });
     expect(adaDaemon.ready).toEqual(endpoint);
   });
 

@@ -30,7 +30,7 @@ describe("the tool commands", () => {
 
   verifies(["RUN-01", "RUN-12"], "return the structured results of their tools", async () => {
     const { agentCard, health, ...status } = await json("status", "--state", ada);
-    expect([status, typeof health]).toEqual([{ kind: "active" }, "object"]);
+    expect([status, typeof health]).toEqual([{ kind: "active", mode: "trusted-local" }, "object"]);
     expect(await json("agents", "--id", (agentCard as { agentId: string }).agentId, "--state", bob)).toEqual({
       kind: "found",
       agentCard,

@@ -1,11 +1,12 @@
 // One `tools/call`, from its raw parameters to its result: the envelope, the catalog, the tool, and what is said of a
-// failure. Implements MGT-04 and MGT-60 to MGT-64.
+// failure. Implements MGT-04, MGT-60 to MGT-64 and MGT-73.
 
 import * as Base64Url from "@social-harness/protocol/encoding/Base64Url";
 import type { Logger } from "@social-harness/router/Logger";
 import type { OperationError, OperationName } from "../operations/OperationError.ts";
 import type { Operations } from "../operations/Operations.ts";
 import { causeOf } from "../state/Log.ts";
+import type { Caller } from "./Caller.ts";
 import * as Catalog from "./Catalog.ts";
 import * as Failures from "./Failures.ts";
 import { invalidParams, McpError } from "./McpError.ts";
@@ -28,13 +29,13 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 const envelope = "The call does not have the expected shape.";
 
-/** The named tool of the catalog as it is now. A tool of the other state is as unknown as one that never was. */
-const toolOf = (params: unknown, isRegistered: boolean): Tool => {
+/** The named tool of the caller's catalog as it is now. Any other tool is as unknown as one that never was. */
+const toolOf = (params: unknown, caller: Caller, isRegistered: boolean): Tool => {
   const name = isObject(params) ? params.name : undefined;
   if (typeof name !== "string") {
     throw invalidParams([{ path: ["name"], message: "expected the name of a tool" }], envelope);
   }
-  const tool = Catalog.toolsOf(isRegistered).find(({ face }) => face.name === name);
+  const tool = Catalog.toolsOf(caller, isRegistered).find(({ face }) => face.name === name);
   if (tool !== undefined) return tool;
   throw invalidParams(
     [{ path: ["name"], message: "expected a tool of the current catalog" }],
@@ -64,8 +65,8 @@ const failureOf = (name: OperationName, error: unknown, { logger, random }: Call
 };
 
 /** Rejects with an `McpError` and with nothing else. */
-export const call = async (params: unknown, options: CallOptions): Promise<CallResult> => {
-  const tool = toolOf(params, options.operations.isRegistered());
+export const call = async (params: unknown, caller: Caller, options: CallOptions): Promise<CallResult> => {
+  const tool = toolOf(params, caller, options.operations.isRegistered());
   const args = argumentsOf(params);
   try {
     const structuredContent = await tool.call(options.operations, args);

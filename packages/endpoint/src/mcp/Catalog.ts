@@ -1,18 +1,25 @@
-// Which tools there are, before and after registration, in the one order in which they are listed. Implements MGT-03.
+// Which tools there are for whom, before and after registration, in the one order in which they are listed. What is not
+// here for a caller does not exist for it. Implements MGT-03 and MGT-72.
 
+import type { Caller } from "./Caller.ts";
 import type { Tool } from "./Tool.ts";
 import { acknowledgeDelivery } from "./tools/AcknowledgeDelivery.ts";
+import { eventSubscriptionStatus } from "./tools/EventSubscriptionStatus.ts";
 import { readConversation } from "./tools/ReadConversation.ts";
 import { readEvent } from "./tools/ReadEvent.ts";
 import { readInbox } from "./tools/ReadInbox.ts";
 import { register } from "./tools/Register.ts";
+import { resumeEventSubscription } from "./tools/ResumeEventSubscription.ts";
+import { revokeEventSubscription } from "./tools/RevokeEventSubscription.ts";
 import { searchAgents } from "./tools/SearchAgents.ts";
 import { searchConversations } from "./tools/SearchConversations.ts";
 import { sendMessage } from "./tools/SendMessage.ts";
 import { status } from "./tools/Status.ts";
 
-const unregistered: ReadonlyArray<Tool> = [register, status];
-const registered: ReadonlyArray<Tool> = [
+type Tools = ReadonlyArray<Tool>;
+
+const unregistered: Tools = [register, status];
+const registered: Tools = [
   status,
   searchAgents,
   searchConversations,
@@ -22,6 +29,22 @@ const registered: ReadonlyArray<Tool> = [
   acknowledgeDelivery,
   readEvent,
 ];
+const subscriptions: Tools = [eventSubscriptionStatus, revokeEventSubscription, resumeEventSubscription];
 
-export const toolsOf = (isRegistered: boolean): ReadonlyArray<Tool> =>
-  isRegistered ? registered : unregistered;
+interface Row {
+  readonly unregistered: Tools;
+  readonly registered: Tools;
+}
+
+/** The owner's row is the same in both modes: the mode decides who else there is. */
+const rows: Readonly<Record<Caller["kind"], Row>> = {
+  local: { unregistered, registered },
+  owner: {
+    unregistered: [...unregistered, ...subscriptions],
+    registered: [...registered, ...subscriptions],
+  },
+  runtime: { unregistered: [], registered: [sendMessage, readEvent, searchAgents] },
+};
+
+export const toolsOf = ({ kind }: Caller, isRegistered: boolean): Tools =>
+  isRegistered ? rows[kind].registered : rows[kind].unregistered;

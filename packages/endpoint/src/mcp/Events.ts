@@ -1,8 +1,10 @@
-// The Events draft on this endpoint: one event, pushed on one stream; webhooks belong to another mode and are refused.
-// Frames and errors have the draft's shapes; the SDK carries them. Implements ING-40 to ING-48.
+// The Events draft on this endpoint: one event, pushed on one stream, to whoever reads the inbox; the runtime credential
+// does not, and gets neither. No event goes to a webhook, so a subscription is refused. Frames and errors have the draft's
+// shapes; the SDK carries them. Implements ING-40 to ING-48 and MGT-74.
 
 import { SUBSCRIPTION_ID_META_KEY, type Server, type ServerContext } from "@modelcontextprotocol/server";
 import * as Schema from "effect/Schema";
+import type { Caller } from "./Caller.ts";
 import type { Outlet } from "./Exchange.ts";
 import * as JsonSchema from "./JsonSchema.ts";
 import { codes, McpError } from "./McpError.ts";
@@ -65,18 +67,31 @@ const readerOf = (ctx: ServerContext, outlet: Outlet): PendingStream.Reader => (
 });
 
 const refuseWebhook = (): never => {
-  throw new McpError(codes.eventUnsupported, "Events are pushed on a stream here.", {
+  throw new McpError(codes.eventUnsupported, "No event is delivered to a webhook here.", {
     feature: "deliveryMode",
   });
 };
 
+/** The event tells to call `read_inbox`, so it is for those who can. */
+const hasStream = ({ kind }: Caller): boolean => kind !== "runtime";
+
 /** Installs the draft's methods on the server of one request. */
-export const install = (server: Server, stream: PendingStream.PendingStream, outlet: Outlet): void => {
+export const install = (
+  server: Server,
+  caller: Caller,
+  stream: PendingStream.PendingStream,
+  outlet: Outlet,
+): void => {
   server.setRequestHandler("events/list", { params: raw }, (params) => {
     decodeList(withoutMeta(params));
-    return { events: [pendingEvent] };
+    return { events: hasStream(caller) ? [pendingEvent] : [] };
   });
   server.setRequestHandler("events/stream", { params: raw }, async (params, ctx) => {
+    if (!hasStream(caller)) {
+      throw new McpError(codes.eventUnsupported, "The runtime credential has no stream.", {
+        feature: "stream",
+      });
+    }
     const asked = withoutMeta(params);
     checkName(asked);
     decodeStream(asked);

@@ -1,9 +1,10 @@
 // Carries one exchange between node:http and the SDK's web-standard handler: the request's head in, the response's
-// frames out at the reader's pace. A reader that stops reading is noticed, waited for, and at last cut off, so what is
+// frames out at the reader's pace, and beside both who the gate found to be calling. A reader that stops reading is noticed, waited for, and at last cut off, so what is
 // kept for it stays bounded. The SDK's own adapter does less and costs 9 MB of memory at start.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setImmediate } from "node:timers/promises";
+import type { Caller } from "./Caller.ts";
 
 /** The reader's end of an exchange, for whoever sends it more than one frame. */
 export interface Outlet {
@@ -18,8 +19,14 @@ export interface Outlet {
 export type Handler = (request: Request, body: unknown) => Promise<Response>;
 
 export interface Exchanges {
-  readonly serve: (incoming: IncomingMessage, outgoing: ServerResponse, body: unknown) => Promise<void>;
-  /** The outlet of the exchange that a web request belongs to. */
+  readonly serve: (
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    body: unknown,
+    caller: Caller,
+  ) => Promise<void>;
+  /** Whose exchange a web request belongs to, and its outlet. */
+  readonly callerOf: (request: Request) => Caller | undefined;
   readonly outletOf: (request: Request) => Outlet | undefined;
 }
 
@@ -119,9 +126,11 @@ const send = async (response: Response, outgoing: ServerResponse, patienceMs: nu
 /** `patienceMs`: a shorter minute, for tests. */
 export const make = (handler: Handler, origin: () => string, patienceMs = patienceMsDefault): Exchanges => {
   const outlets = new WeakMap<Request, Outlet>();
+  const callers = new WeakMap<Request, Caller>();
   return {
+    callerOf: (request) => callers.get(request),
     outletOf: (request) => outlets.get(request),
-    serve: async (incoming, outgoing, body) => {
+    serve: async (incoming, outgoing, body, caller) => {
       const abort = new AbortController();
       outgoing.once("close", () => abort.abort());
       const request = new Request(`${origin()}${incoming.url}`, {
@@ -129,6 +138,7 @@ export const make = (handler: Handler, origin: () => string, patienceMs = patien
         headers: headersOf(incoming),
         signal: abort.signal,
       });
+      callers.set(request, caller);
       outlets.set(request, outletOf(outgoing, patienceMs));
       await send(await handler(request, body), outgoing, patienceMs);
     },

@@ -86,6 +86,9 @@ const failures: { readonly [Name in OperationName]: Readonly<Record<ReasonOf[Nam
     "unknown-event": "No item has that event id.",
     "persistence-failed": storeFailed,
   },
+  event_subscription_status: { "persistence-failed": storeFailed },
+  revoke_event_subscription: { "persistence-failed": storeFailed },
+  resume_event_subscription: { "persistence-failed": storeFailed },
 };
 
 /** What the wire says of an error that an operation threw; null when it is not one of the operation's own. */

@@ -1,9 +1,12 @@
 // Who may speak at the loopback endpoint, decided from a request's head before a byte of its body is read: this
-// endpoint's own Host and Origin, a known path with its one method, and no wrong token; for whatever is not MCP, the owner's
-// token. Implements MGT-01, MGT-02, MGT-07, MGT-14 and MGT-16 to MGT-18.
+// endpoint's own Host and Origin, a credential of the mode, a known path with its one method, and for whatever is not MCP
+// the owner. Implements MGT-01, MGT-02, MGT-07, MGT-14, MGT-16 to MGT-18 and MGT-70.
 
 import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import type { Mode } from "../state/Configuration.ts";
+import type { Tokens } from "../state/Tokens.ts";
+import type { Caller } from "./Caller.ts";
 
 export const path = "/mcp";
 /** Says how the endpoint stands, to its owner alone. */
@@ -23,13 +26,17 @@ const methods: ReadonlyMap<string, "GET" | "POST"> = new Map([
   [withdrawalsPath, "POST"],
 ]);
 
+export type Verdict = { readonly kind: "admitted"; readonly caller: Caller } | Refusal;
+
 export interface Refusal {
+  readonly kind: "refused";
   readonly status: 401 | 403 | 404 | 405;
   readonly message: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 const refusal = (status: Refusal["status"], message: string, headers: Refusal["headers"] = {}): Refusal => ({
+  kind: "refused",
   status,
   message,
   headers,
@@ -62,35 +69,46 @@ const isOwnOrigin = (request: IncomingMessage, port: number): boolean => {
 const digestOf = (text: string): Buffer => hash("sha256", text, "buffer");
 
 /** Digests are compared: the time that it takes tells nothing, not even a length. */
-const isToken = (authorization: string, ownerToken: () => string | null): boolean => {
-  const offered = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
-  const expected = ownerToken();
-  return offered !== undefined && expected !== null && timingSafeEqual(digestOf(offered), digestOf(expected));
+const equals = (offered: string, expected: string | null): boolean =>
+  expected !== null && timingSafeEqual(digestOf(offered), digestOf(expected));
+
+export interface Authority {
+  readonly mode: Mode;
+  /** As they are now. Asked only when there is one to compare; null matches nothing. */
+  readonly tokens: () => Tokens;
+}
+
+/** `authorization` as `only` found it. Null for nobody: a wrong credential, or none where one is needed. */
+const callerOf = (authorization: string | null | undefined, { mode, tokens }: Authority): Caller | null => {
+  if (authorization === null) return mode === "trusted-local" ? { kind: "local", mode } : null;
+  const offered = /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
+  if (offered === undefined) return null;
+  const { owner, runtime } = tokens();
+  const [isOwner, isRuntime] = [equals(offered, owner), equals(offered, runtime)];
+  if (isOwner) return { kind: "owner", mode };
+  return isRuntime && mode === "credentials" ? { kind: "runtime", mode } : null;
 };
 
-/**
- * Null lets the request through. The owner's token is good, and opens the owner's paths beside the rest; any other credential
- * is wrong, while none at all is this mode's ordinary caller. `ownerToken` is asked only when there is one to compare; null when
- * it cannot be read, and then none matches.
- */
-export const check = (
-  request: IncomingMessage,
-  port: number,
-  ownerToken: () => string | null,
-): Refusal | null => {
+const unauthorized = (message: string): Refusal => refusal(401, message, { "www-authenticate": "Bearer" });
+
+/** Who calls, or why nobody is let through. A token is judged before the path, so that without one nothing can be told apart. */
+export const check = (request: IncomingMessage, port: number, authority: Authority): Verdict => {
   const target = request.url ?? "";
   if (!target.startsWith("/") || !isOwnHost(request, port) || !isOwnOrigin(request, port)) {
     return refusal(403, "Host and Origin must be this loopback endpoint's own.");
   }
+  const authorization = only(request, "authorization");
+  const caller = callerOf(authorization, authority);
+  if (caller === null) {
+    return unauthorized(
+      authorization === null
+        ? "A token of this endpoint is needed."
+        : "The token is not this endpoint's, or its file cannot be used; the endpoint's log says which.",
+    );
+  }
   const method = methods.get(target);
   if (method === undefined) return refusal(404, `The endpoint is at ${path}.`);
-  const authorization = only(request, "authorization");
-  if (authorization === undefined || (authorization !== null && !isToken(authorization, ownerToken))) {
-    return refusal(401, "The token is not this endpoint's.", { "www-authenticate": "Bearer" });
-  }
-  if (target !== path && authorization === null) {
-    return refusal(401, "The owner's token is needed.", { "www-authenticate": "Bearer" });
-  }
+  if (target !== path && caller.kind !== "owner") return unauthorized("The owner's token is needed.");
   if (request.method !== method) return refusal(405, `Only ${method} is served.`, { allow: method });
-  return null;
+  return { kind: "admitted", caller };
 };

@@ -1,6 +1,6 @@
 // The one loopback MCP endpoint of a daemon: node:http in front, the SDK's stateless handler behind it.
-// Projects `Operations` and owns no state of an agent. Implements MGT-01, MGT-06, MGT-10, MGT-14 and
-// MGT-25.
+// Projects `Operations` and owns no state of an agent. Implements MGT-01, MGT-06, MGT-10, MGT-14,
+// MGT-25 and MGT-75.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { setImmediate, setTimeout } from "node:timers/promises";
@@ -11,6 +11,8 @@ import type { Owner } from "../operations/Owner.ts";
 import type { Operations } from "../operations/Operations.ts";
 import { causeOf } from "../state/Log.ts";
 import * as Call from "./Call.ts";
+import type { Caller } from "./Caller.ts";
+import * as Connections from "./Connections.ts";
 import * as Envelope from "./Envelope.ts";
 import * as Exchange from "./Exchange.ts";
 import * as Gate from "./Gate.ts";
@@ -18,6 +20,7 @@ import { codes } from "./McpError.ts";
 import * as OwnerPaths from "./OwnerPaths.ts";
 import * as PendingStream from "./PendingStream.ts";
 import * as ProtocolServer from "./ProtocolServer.ts";
+import * as Refusals from "./Refusals.ts";
 import * as RequestBody from "./RequestBody.ts";
 
 export interface McpServerOptions {
@@ -28,8 +31,8 @@ export interface McpServerOptions {
   readonly owner: Owner;
   /** Loopback only; port 0 takes any free one. */
   readonly listen: { readonly host: "127.0.0.1"; readonly port: number };
-  /** The owner's token as it is now; may throw when it cannot be read, and then no token is good. */
-  readonly ownerToken: () => string;
+  /** Who may speak, and by which tokens. */
+  readonly authority: Gate.Authority;
   readonly logger: Logger;
   /** Epoch milliseconds. */
   readonly clock: () => number;
@@ -50,12 +53,15 @@ export interface McpServer {
 
 /** What open calls get to end by themselves in a clean stop, and then their last frames to leave. */
 const graceMs = 1_000;
-/** Hosts on one machine, each with a few streams. */
-const connectionsMax = 256;
 const catalogListenersMax = 64;
 const requestMsMaxDefault = 10_000;
 /** Longer than clients keep an idle connection, so that it is they who close it: a POST that meets our close is lost. */
 const keepAliveMs = 75_000;
+
+const tooManyConnections = {
+  code: codes.refused,
+  message: "Too many connections of this caller are open. Close some.",
+};
 
 const refuse = (
   outgoing: ServerResponse,
@@ -99,8 +105,8 @@ const listening = (server: Server, { host, port }: McpServerOptions["listen"]): 
 const makeProtocol = (options: McpServerOptions, origin: () => string) => {
   const { operations, logger } = options;
   const calls = new Set<Promise<unknown>>();
-  const call = (params: unknown): Promise<Call.CallResult> => {
-    const result = Call.call(params, options);
+  const call = (params: unknown, caller: Caller): Promise<Call.CallResult> => {
+    const result = Call.call(params, caller, options);
     calls.add(result);
     void result.catch(() => {}).finally(() => calls.delete(result));
     return result;
@@ -116,6 +122,7 @@ const makeProtocol = (options: McpServerOptions, origin: () => string) => {
     version: options.version,
     operations,
     stream,
+    callerOf: (request) => exchanges.callerOf(request),
     outletOf: (request) => exchanges.outletOf(request),
     call,
   });
@@ -149,32 +156,26 @@ export const startMcpServer = async (options: McpServerOptions): Promise<McpServ
   let closing = false;
   const protocol = makeProtocol(options, () => `http://127.0.0.1:${port}`);
 
-  const ownerToken = (): string | null => {
-    try {
-      return options.ownerToken();
-    } catch (error) {
-      logger("warn", "the owner token cannot be read", causeOf(error));
-      return null;
-    }
-  };
+  const connections = Connections.make();
+  const countRefusal = Refusals.counter(logger, options.clock);
 
   const answer = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
-    const refusal = Gate.check(incoming, port, ownerToken);
-    if (refusal !== null) {
-      logger("info", "a request was refused", { status: refusal.status });
-      return refuse(
-        outgoing,
-        refusal.status,
-        { code: codes.refused, message: refusal.message },
-        refusal.headers,
-      );
+    const verdict = Gate.check(incoming, port, options.authority);
+    if (verdict.kind === "refused") {
+      const { status, message, headers } = verdict;
+      countRefusal(status);
+      return refuse(outgoing, status, { code: codes.refused, message }, headers);
     }
     if (closing) return refuse(outgoing, 503, Envelope.stopping);
+    if (!connections.admit(incoming.socket, outgoing, verdict.caller.kind)) {
+      countRefusal(503);
+      return refuse(outgoing, 503, tooManyConnections);
+    }
     if (incoming.url === Gate.readyPath) return answerHealth(outgoing, options);
     if (incoming.url !== Gate.path) return OwnerPaths.answer(incoming, outgoing, options);
     const body = await RequestBody.read(incoming);
     if (!body.ok) return refuse(outgoing, body.status, { code: body.code, message: body.message });
-    return protocol.serve(incoming, outgoing, body.value);
+    return protocol.serve(incoming, outgoing, body.value, verdict.caller);
   };
 
   const requestMsMax = options.requestMsMax ?? requestMsMaxDefault;
@@ -190,7 +191,7 @@ export const startMcpServer = async (options: McpServerOptions): Promise<McpServ
       outgoing.destroy();
     });
   });
-  server.maxConnections = connectionsMax;
+  server.on("connection", connections.opened);
   try {
     port = await listening(server, options.listen);
   } catch (error) {

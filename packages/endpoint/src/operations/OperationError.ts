@@ -32,6 +32,7 @@ export type InboxReason =
   | "delivery-conflict"
   | "unknown-event"
   | "persistence-failed";
+export type EventSubscriptionReason = "persistence-failed";
 
 export interface ReasonOf {
   readonly register: RegisterReason;
@@ -46,6 +47,9 @@ export interface ReasonOf {
     "not-registered" | "unknown-delivery" | "delivery-conflict" | "persistence-failed"
   >;
   readonly read_event: Extract<InboxReason, "not-registered" | "unknown-event" | "persistence-failed">;
+  readonly event_subscription_status: EventSubscriptionReason;
+  readonly revoke_event_subscription: EventSubscriptionReason;
+  readonly resume_event_subscription: EventSubscriptionReason;
 }
 export type OperationName = keyof ReasonOf;
 export type Reason = ReasonOf[OperationName];

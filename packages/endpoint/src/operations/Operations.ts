@@ -16,6 +16,7 @@ import type {
   PrincipalId,
   RecordHash,
 } from "@social-harness/protocol/identity/Identifier";
+import type { EventSubscriptions } from "./EventSubscription.ts";
 
 export interface RegisterInput {
   readonly operationId: OperationId;
@@ -80,7 +81,7 @@ export interface InboxPage {
 }
 
 /** Rejections are `OperationError`s with a reason of the operation, or defects. */
-export interface Operations {
+export interface Operations extends EventSubscriptions {
   readonly isRegistered: () => boolean;
   readonly register: (input: RegisterInput) => Promise<RegisterResult>;
   readonly status: () => StatusResult;

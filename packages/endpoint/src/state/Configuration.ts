@@ -25,13 +25,15 @@ export const schema = Schema.Struct({
   agentName: Schema.optionalKey(AgentName.schema),
   /** Of the MCP endpoint; 0 takes any free one. */
   port: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65_535 })),
-  mode: Schema.Literals(["trusted-local"]),
+  /** Who may speak at the MCP endpoint: every program of this machine, or holders of the folder's tokens alone. */
+  mode: Schema.Literals(["trusted-local", "credentials"]),
   logLevel: Schema.Literals(["debug", "info", "warn", "error"]),
   /** Who may open a conversation with this agent, and who may not in any case. */
   contacts: Schema.Union([Schema.Literals(["everyone", "known"]), names]),
   blocked: names,
 });
 export type Configuration = typeof schema.Type;
+export type Mode = Configuration["mode"];
 export type Field = keyof Configuration;
 
 const defaults = {

@@ -1,4 +1,4 @@
-// `endpoint.json`: where a ready daemon says how to reach it. Written in one step when it is ready, removed when it
+// `endpoint.json`: where a ready daemon says how to reach it, and whether that takes a token. Written in one step when it is ready, removed when it
 // stops; after a kill it is stale, and whoever calls finds nobody there. Implements RUN-22.
 
 import { rmSync } from "node:fs";
@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema";
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
+import * as Configuration from "./Configuration.ts";
 import * as PrivateFile from "./PrivateFile.ts";
 import { StateError } from "./StateError.ts";
 import type { StateFolder } from "./StateFolder.ts";
@@ -13,6 +14,7 @@ import type { StateFolder } from "./StateFolder.ts";
 const schema = Schema.Struct({
   pid: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
   mcpUrl: Schema.String.check(Schema.isPattern(/^http:\/\/127\.0\.0\.1:\d{1,5}\/mcp$/)),
+  mode: Configuration.schema.fields.mode,
 });
 export type Endpoint = typeof schema.Type;
 

@@ -12,6 +12,7 @@ export interface StateFolder {
   readonly configuration: string;
   readonly database: string;
   readonly ownerToken: string;
+  readonly runtimeToken: string;
   readonly lock: string;
   readonly endpoint: string;
   readonly logs: string;
@@ -26,6 +27,7 @@ export const at = (path: string): StateFolder => {
     configuration: join(folder, "config.json"),
     database: join(folder, "endpoint.sqlite"),
     ownerToken: join(folder, "owner-token"),
+    runtimeToken: join(folder, "runtime-token"),
     lock: join(folder, "lock"),
     endpoint: join(folder, "endpoint.json"),
     logs: join(folder, "logs"),

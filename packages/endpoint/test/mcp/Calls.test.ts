@@ -2,11 +2,10 @@ import { AjvJsonSchemaValidator } from "@modelcontextprotocol/server/validators/
 import { type EventId, eventIdOf } from "@social-harness/protocol/identity/Identifier";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { afterEach, expect } from "vitest";
-import * as Catalog from "../../src/mcp/Catalog.ts";
 import type { OperationName } from "../../src/operations/OperationError.ts";
 import * as RawHttp from "./RawHttp.ts";
 import { groupItem, startEndpoint, type TestEndpoint, textItem } from "./TestEndpoint.ts";
-import { errorOf, goodArguments, id } from "./ToolArguments.ts";
+import { errorOf, everyTool, goodArguments, id } from "./ToolArguments.ts";
 
 const endpoints: Array<TestEndpoint> = [];
 afterEach(async () => {
@@ -85,9 +84,7 @@ verifies(
       const { result = {} } = (await RawHttp.callTool(endpoint.port, name, args)).body;
       const [content] = result.content as ReadonlyArray<{ readonly type: string; readonly text: string }>;
       expect([content?.type, JSON.parse(content?.text ?? "")]).toEqual(["text", result.structuredContent]);
-      const tool = [...Catalog.toolsOf(false), ...Catalog.toolsOf(true)].find(
-        ({ face }) => face.name === name,
-      );
+      const tool = everyTool.find(({ face }) => face.name === name);
       const validate = ajv.getValidator(tool?.face.outputSchema as never);
       expect([name, validate(result.structuredContent)]).toMatchObject([name, { valid: true }]);
     };

@@ -232,12 +232,13 @@ verifies("MGT-11", "a stop waits a moment for calls that are under way, and then
 verifies("MGT-12", "a port that is taken is an error that names it, and leaves nothing running", async () => {
   const { startMcpServer } = await import("../../src/mcp/McpServer.ts");
   const endpoint = await start();
+  const authority = { mode: "trusted-local", tokens: () => ({ owner: null, runtime: null }) } as const;
   const second = startMcpServer({
     operations: endpoint.operations,
     health: () => healthy,
     owner: noOwner,
     listen: { host: "127.0.0.1", port: endpoint.port },
-    ownerToken: () => "",
+    authority,
     logger: () => {},
     clock: Date.now,
     random: (byteCount) => new Uint8Array(byteCount),
@@ -253,7 +254,7 @@ verifies("MGT-12", "a port that is taken is an error that names it, and leaves n
       health: () => healthy,
       owner: noOwner,
       listen: { host: "127.0.0.1", port },
-      ownerToken: () => "",
+      authority,
       logger: () => {},
       clock: Date.now,
       random: (byteCount) => new Uint8Array(byteCount),

@@ -25,7 +25,9 @@ const ask = async (
     () => "http://127.0.0.1",
     patienceMs,
   );
-  const server = createServer((incoming, outgoing) => resolve(exchanges.serve(incoming, outgoing, {})));
+  const server = createServer((incoming, outgoing) =>
+    resolve(exchanges.serve(incoming, outgoing, {}, { kind: "local", mode: "trusted-local" })),
+  );
   servers.push(server);
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as { readonly port: number };

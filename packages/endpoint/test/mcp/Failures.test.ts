@@ -11,7 +11,7 @@ import {
 import type { Operations } from "../../src/operations/Operations.ts";
 import * as Trouble from "../../src/transport/Trouble.ts";
 import * as RawHttp from "./RawHttp.ts";
-import { failing, startEndpoint, type TestEndpoint } from "./TestEndpoint.ts";
+import { failing, ownerToken, startEndpoint, type TestEndpoint } from "./TestEndpoint.ts";
 import { errorOf, goodArguments } from "./ToolArguments.ts";
 
 const endpoints: Array<TestEndpoint> = [];
@@ -52,6 +52,9 @@ const reasons: { readonly [Name in OperationName]: ReadonlyArray<ReasonOf[Name]>
   read_inbox: ["not-registered", "invalid-continuation", "persistence-failed"],
   acknowledge_delivery: ["not-registered", "unknown-delivery", "delivery-conflict", "persistence-failed"],
   read_event: ["not-registered", "unknown-event", "persistence-failed"],
+  event_subscription_status: ["persistence-failed"],
+  revoke_event_subscription: ["persistence-failed"],
+  resume_event_subscription: ["persistence-failed"],
 };
 const sendDefects = {
   "invalid-address": "to",
@@ -72,6 +75,9 @@ const failingOperations = (reason: string): Partial<Operations> =>
       "readInbox",
       "acknowledgeDelivery",
       "readEvent",
+      "eventSubscriptionStatus",
+      "revokeEventSubscription",
+      "resumeEventSubscription",
     ].map((method) => [method, failing(reason)]),
   );
 
@@ -86,8 +92,8 @@ verifies(
     for (const reason of all) {
       for (const registered of [true, false]) {
         const endpoint = await startEndpoint({ registered, overrides: failingOperations(reason) });
-        for (const { face } of Catalog.toolsOf(registered)) {
-          const error = await errorOf(endpoint.port, face.name);
+        for (const { face } of Catalog.toolsOf({ kind: "owner", mode: "trusted-local" }, registered)) {
+          const error = await errorOf(endpoint.port, face.name, goodArguments[face.name], ownerToken);
           const own = (reasons[face.name] as ReadonlyArray<Reason>).includes(reason);
           const field =
             face.name === "send_message" ? sendDefects[reason as keyof typeof sendDefects] : undefined;

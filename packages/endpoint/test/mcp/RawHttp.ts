@@ -78,14 +78,26 @@ export const message = (method: string, params: Readonly<Record<string, unknown>
   params: { ...params, _meta: meta },
 });
 
-export const rpc = (port: number, method: string, params: Readonly<Record<string, unknown>> = {}) =>
-  send(port, { headers: headersOf(method), body: JSON.stringify(message(method, params)) });
+/** The credential of a caller that has one. */
+export const bearer = (token: string | undefined): Record<string, string> =>
+  token === undefined ? {} : { authorization: `Bearer ${token}` };
+
+export const rpc = (
+  port: number,
+  method: string,
+  params: Readonly<Record<string, unknown>> = {},
+  token?: string,
+) =>
+  send(port, {
+    headers: { ...headersOf(method), ...bearer(token) },
+    body: JSON.stringify(message(method, params)),
+  });
 
 /** A tool call whose name and arguments may be anything; the name header agrees with the body when it can. */
-export const callTool = (port: number, name: unknown, args?: unknown): Promise<Answer> => {
+export const callTool = (port: number, name: unknown, args?: unknown, token?: string): Promise<Answer> => {
   const params = { name, ...(args === undefined ? {} : { arguments: args }) };
   return send(port, {
-    headers: headersOf("tools/call", typeof name === "string" ? name : undefined),
+    headers: { ...headersOf("tools/call", typeof name === "string" ? name : undefined), ...bearer(token) },
     body: JSON.stringify(message("tools/call", params)),
   });
 };
@@ -109,9 +121,10 @@ export const stream = async (
   method: string,
   params: Readonly<Record<string, unknown>>,
   id: unknown = 1,
+  token?: string,
 ): Promise<FrameStream> => {
   const incoming = await open(port, {
-    headers: headersOf(method),
+    headers: { ...headersOf(method), ...bearer(token) },
     body: JSON.stringify(message(method, params, id)),
   });
   incoming.on("error", () => {});

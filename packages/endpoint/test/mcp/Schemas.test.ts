@@ -5,14 +5,12 @@ import { AjvJsonSchemaValidator } from "@modelcontextprotocol/server/validators/
 import { verifies } from "@social-harness/testkit/Verifies";
 import * as fc from "fast-check";
 import { expect } from "vitest";
-import * as Catalog from "../../src/mcp/Catalog.ts";
 import { McpError } from "../../src/mcp/McpError.ts";
 import type { Tool } from "../../src/mcp/Tool.ts";
 import type { Operations } from "../../src/operations/Operations.ts";
+import { everyTool } from "./ToolArguments.ts";
 
-const tools = new Map(
-  [...Catalog.toolsOf(false), ...Catalog.toolsOf(true)].map((tool) => [tool.face.name, tool] as const),
-);
+const tools = new Map(everyTool.map((tool) => [tool.face.name, tool] as const));
 const ajv = new AjvJsonSchemaValidator();
 
 const isAdvertised = ({ face }: Tool) => {

@@ -8,13 +8,17 @@ import type { AgentCard } from "@social-harness/protocol/identity/AgentCard";
 import { type DeliveryToken, OperationId, PostId } from "@social-harness/protocol/identity/Identifier";
 import * as Inbox from "../../src/ingress/Inbox.ts";
 import { type McpServer, type McpServerOptions, startMcpServer } from "../../src/mcp/McpServer.ts";
+import * as EventSubscription from "../../src/operations/EventSubscription.ts";
 import type { Health } from "../../src/operations/Health.ts";
 import { OperationError } from "../../src/operations/OperationError.ts";
 import type { Owner } from "../../src/operations/Owner.ts";
 import type { Operations, SendInput } from "../../src/operations/Operations.ts";
+import type { Mode } from "../../src/state/Configuration.ts";
+import type { Tokens } from "../../src/state/Tokens.ts";
 import { cardOf, makeStore } from "../ingress/CertifiedPosts.ts";
 
 export const ownerToken = "owner-token-for-tests-owner-token-for-tests";
+export const runtimeToken = "runtime-token-for-tests-runtime-token-for-tests";
 
 /** How an endpoint stands that does everything that it is for. */
 export const healthy: Health = {
@@ -78,7 +82,7 @@ export interface TestEndpoint {
   readonly deliver: (item: Item) => DeliveryToken;
   readonly activate: () => void;
   /** An official client, not yet connected. Closed with the endpoint. */
-  readonly client: () => Promise<Client>;
+  readonly client: (token?: string) => Promise<Client>;
   readonly close: () => Promise<void>;
 }
 
@@ -89,7 +93,8 @@ export interface TestEndpointOptions {
   /** 0, any free one, unless a test starts again where another endpoint was. */
   readonly port?: number;
   readonly overrides?: Partial<Operations>;
-  readonly ownerToken?: McpServerOptions["ownerToken"];
+  readonly mode?: Mode;
+  readonly tokens?: () => Tokens;
   readonly health?: McpServerOptions["health"];
   readonly owner?: Owner;
 }
@@ -101,6 +106,7 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
   const catalogListeners = new Set<() => void>();
   const sent: Array<SendInput> = [];
   const log: Array<LogLine> = [];
+  const mode = options.mode ?? "trusted-local";
   let registered = options.registered ?? true;
 
   const listening = (listeners: Set<() => void>) => (listener: () => void) => {
@@ -139,6 +145,7 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
     acknowledgeDelivery: async (token) =>
       store.db.transaction(() => Inbox.acknowledge(store.db, token, Date.now())),
     readEvent: (eventId) => Inbox.readEvent(store.db, eventId),
+    ...EventSubscription.none,
     pendingCount: () => Inbox.unreadCount(store.db),
     onPending: listening(pendingListeners),
     onCatalogChanged: listening(catalogListeners),
@@ -150,7 +157,12 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
     health: options.health ?? (() => healthy),
     owner: options.owner ?? noOwner,
     listen: { host: "127.0.0.1", port: options.port ?? 0 },
-    ownerToken: options.ownerToken ?? (() => ownerToken),
+    authority: {
+      mode,
+      tokens:
+        options.tokens ??
+        (() => ({ owner: ownerToken, runtime: mode === "credentials" ? runtimeToken : null })),
+    },
     logger: (level, event, fields = {}) => void log.push({ level, event, fields }),
     clock: Date.now,
     random: randomBytes,
@@ -174,12 +186,17 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
       for (const listener of pendingListeners) listener();
       return token;
     },
-    client: async () => {
+    client: async (token) => {
       const client = new Client(
         { name: "test-host", version: "1.0.0" },
         { versionNegotiation: { mode: { pin: "2026-07-28" } } },
       );
-      await client.connect(new StreamableHTTPClientTransport(new URL(server.url)));
+      await client.connect(
+        new StreamableHTTPClientTransport(
+          new URL(server.url),
+          token === undefined ? {} : { requestInit: { headers: { authorization: `Bearer ${token}` } } },
+        ),
+      );
       clients.push(client);
       return client;
     },

@@ -1,11 +1,19 @@
 // Good arguments of every tool, and the two questions that tests of refusals ask.
 
 import { expect } from "vitest";
+import * as Catalog from "../../src/mcp/Catalog.ts";
+import type { Tool } from "../../src/mcp/Tool.ts";
 import type { OperationName } from "../../src/operations/OperationError.ts";
 import * as RawHttp from "./RawHttp.ts";
 
 export const id = (prefix: string, byteCount: number): string =>
   prefix + Buffer.alloc(byteCount, 1).toString("base64url");
+
+const owner = { kind: "owner", mode: "trusted-local" } as const;
+/** Every tool that there is: whom each is for is another question. */
+export const everyTool: ReadonlyArray<Tool> = [
+  ...new Set([...Catalog.toolsOf(owner, false), ...Catalog.toolsOf(owner, true)]),
+];
 
 /** Good arguments of every tool. */
 export const goodArguments: Readonly<Record<OperationName, Readonly<Record<string, unknown>>>> = {
@@ -18,9 +26,16 @@ export const goodArguments: Readonly<Record<OperationName, Readonly<Record<strin
   read_inbox: {},
   acknowledge_delivery: { deliveryToken: id("dlv_", 32) },
   read_event: { eventId: id("evt_", 32) },
+  event_subscription_status: {},
+  revoke_event_subscription: {},
+  resume_event_subscription: {},
 };
-export const errorOf = async (port: number, name: OperationName, args: unknown = goodArguments[name]) =>
-  (await RawHttp.callTool(port, name, args)).body.error;
+export const errorOf = async (
+  port: number,
+  name: OperationName,
+  args: unknown = goodArguments[name],
+  token?: string,
+) => (await RawHttp.callTool(port, name, args, token)).body.error;
 export const issuesOf = async (port: number, name: OperationName, args: unknown) => {
   const error = await errorOf(port, name, args);
   expect([error?.code, Object.keys(error?.data ?? {})]).toEqual([-32_602, ["issues"]]);

@@ -19,10 +19,10 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import * as Database from "../../src/store/Database.ts";
 import * as EndpointFile from "../../src/state/EndpointFile.ts";
 import * as Identity from "../../src/state/Identity.ts";
-import * as OwnerToken from "../../src/state/OwnerToken.ts";
 import * as PrivateFile from "../../src/state/PrivateFile.ts";
 import type { StateError } from "../../src/state/StateError.ts";
 import * as StateFolder from "../../src/state/StateFolder.ts";
+import * as Tokens from "../../src/state/Tokens.ts";
 
 let root: string;
 beforeEach(() => {
@@ -47,8 +47,8 @@ const refusalOf = (body: () => unknown): StateError => {
 verifies("RUN-20", "the folder is 0700 and everything in it 0600, the database's journals included", () => {
   const folder = StateFolder.open(join(root, "deep", "state"));
   Identity.create(folder, random);
-  OwnerToken.ensure(folder, random);
-  EndpointFile.write(folder, { pid: process.pid, mcpUrl: "http://127.0.0.1:7431/mcp" });
+  Tokens.ensure(folder, "trusted-local", random);
+  EndpointFile.write(folder, { pid: process.pid, mcpUrl: "http://127.0.0.1:7431/mcp", mode: "credentials" });
   const db = Database.open(folder.database);
   db.run("INSERT INTO setting (name, value) VALUES ('x', x'00')");
   expect([modeOf(folder.path), modeOf(folder.logs)]).toEqual(["700", "700"]);
@@ -80,12 +80,12 @@ verifies("RUN-30", "a new folder ignores itself, and an owner who removes that s
 verifies("RUN-20", "loose permissions are refused with the command that repairs them", () => {
   const folder = StateFolder.open(join(root, "state"));
   Identity.create(folder, random);
-  OwnerToken.ensure(folder, random);
+  Tokens.ensure(folder, "trusted-local", random);
   for (const [path, use] of [
     [folder.path, () => StateFolder.open(folder.path)],
     [folder.database, () => StateFolder.open(folder.path)],
     [folder.identity, () => Identity.load(folder)],
-    [folder.ownerToken, () => OwnerToken.read(folder)],
+    [folder.ownerToken, () => Tokens.ownerOf(folder, "trusted-local")],
   ] as const) {
     const mode = statSync(path).mode & 0o777;
     chmodSync(path, mode | 0o040);
@@ -170,14 +170,14 @@ verifies(
   "the owner token is made once, has at least 32 characters, and is read anew each time",
   () => {
     const folder = StateFolder.open(join(root, "state"));
-    expect(refusalOf(() => OwnerToken.read(folder)).reason).toBe("missing");
-    OwnerToken.ensure(folder, random);
-    const token = OwnerToken.read(folder);
+    expect(refusalOf(() => Tokens.ownerOf(folder, "trusted-local")).reason).toBe("missing");
+    Tokens.ensure(folder, "trusted-local", random);
+    const token = Tokens.ownerOf(folder, "trusted-local");
     expect(token).toMatch(/^[A-Za-z0-9_-]{32,}$/);
-    OwnerToken.ensure(folder, random);
-    expect(OwnerToken.read(folder)).toBe(token);
+    Tokens.ensure(folder, "trusted-local", random);
+    expect(Tokens.ownerOf(folder, "trusted-local")).toBe(token);
     PrivateFile.replace(folder.ownerToken, "rotated.rotated.rotated.rotated.rotated");
-    expect(OwnerToken.read(folder)).toBe("rotated.rotated.rotated.rotated.rotated");
+    expect(Tokens.ownerOf(folder, "trusted-local")).toBe("rotated.rotated.rotated.rotated.rotated");
     for (const bad of [
       "",
       "short",
@@ -188,7 +188,7 @@ verifies(
       "x".repeat(2_000),
     ]) {
       PrivateFile.replace(folder.ownerToken, bad);
-      const refusal = refusalOf(() => OwnerToken.read(folder));
+      const refusal = refusalOf(() => Tokens.ownerOf(folder, "trusted-local"));
       expect(refusal.reason).toBe("malformed");
       if (bad.trim() !== "") expect(refusal.message).not.toContain(bad.trim());
     }
@@ -215,7 +215,7 @@ verifies(
   () => {
     const folder = StateFolder.open(join(root, "state"));
     expect(EndpointFile.read(folder)).toBeNull();
-    const endpoint = { pid: 4_711, mcpUrl: "http://127.0.0.1:7431/mcp" };
+    const endpoint = { pid: 4_711, mcpUrl: "http://127.0.0.1:7431/mcp", mode: "credentials" } as const;
     EndpointFile.write(folder, endpoint);
     expect(EndpointFile.read(folder)).toEqual(endpoint);
     EndpointFile.write(folder, { ...endpoint, mcpUrl: "http://127.0.0.1:7432/mcp" });

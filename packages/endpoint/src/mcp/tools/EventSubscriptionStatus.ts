@@ -1,0 +1,48 @@
+// `event_subscription_status`: how the webhook subscription stands, to the owner. MGT-76.
+
+import { errors, states } from "../../operations/EventSubscription.ts";
+import * as JsonSchema from "../JsonSchema.ts";
+import * as Tool from "../Tool.ts";
+
+const utc = (description: string): JsonSchema.Fragment => JsonSchema.text(`UTC. ${description}`);
+const orNull = (fragment: JsonSchema.Fragment): JsonSchema.Fragment => ({
+  anyOf: [fragment, { type: "null" }],
+});
+
+export const eventSubscriptionStatus = Tool.define({
+  name: "event_subscription_status",
+  description:
+    "For this endpoint's owner: show whether a webhook is subscribed to its events, and whether deliveries arrive " +
+    "there. Shows neither the callback's address nor its secret.",
+  annotations: {
+    title: "Show the event subscription",
+    readOnlyHint: true,
+    destructiveHint: false,
+    idempotentHint: true,
+    openWorldHint: false,
+  },
+  inputSchema: JsonSchema.object({}),
+  outputSchema: JsonSchema.object(
+    {
+      kind: JsonSchema.oneOf(["none", "subscription"]),
+      subscriptionId: JsonSchema.text("The subscription's id, the same over refreshes."),
+      event: JsonSchema.text("The event's name."),
+      state: JsonSchema.oneOf(
+        states,
+        "Only active and retrying ones deliver; a rejected one must be revoked.",
+      ),
+      refreshBefore: utc("When the subscription expires unless it is refreshed."),
+      lastDeliveryAt: orNull(utc("The last receipt.")),
+      lastError: orNull(JsonSchema.oneOf(errors, "Why the last attempt failed.")),
+      failedSince: orNull(utc("The first failed attempt of the delivery that is due.")),
+      failedAttempts: {
+        type: "integer",
+        minimum: 0,
+        description: "Failed attempts of the delivery that is due.",
+      },
+    },
+    ["kind"],
+  ),
+  decode: Tool.nothing,
+  run: (operations) => operations.eventSubscriptionStatus(),
+});

@@ -1,0 +1,24 @@
+// `resume_event_subscription`: the owner has a suspended webhook tried again, at once. MGT-78.
+
+import * as JsonSchema from "../JsonSchema.ts";
+import * as Tool from "../Tool.ts";
+
+export const resumeEventSubscription = Tool.define({
+  name: "resume_event_subscription",
+  description:
+    "For this endpoint's owner: have the webhook tried again at once, also after it was suspended for its failures. " +
+    "One that was rejected must be revoked instead, and one that has expired must be refreshed by its subscriber.",
+  annotations: {
+    title: "Resume the event subscription",
+    readOnlyHint: false,
+    destructiveHint: false,
+    idempotentHint: true,
+    openWorldHint: true,
+  },
+  inputSchema: JsonSchema.object({}),
+  outputSchema: JsonSchema.object({ kind: JsonSchema.oneOf(["resumed", "rejected", "expired", "none"]) }, [
+    "kind",
+  ]),
+  decode: Tool.nothing,
+  run: (operations) => operations.resumeEventSubscription(),
+});
