@@ -8,7 +8,7 @@ import type { Socket } from "node:net";
 import type { Caller } from "./Caller.ts";
 
 export interface Limits {
-  /** More than the kernel queues for an accept, so that nobody is cut off before what he said was read. */
+  /** Many times more than come between an accept and the first read, so that nobody is cut off before he was heard. */
   readonly strangersMax: number;
   /** For each kind of caller: hosts on one machine, each with a few streams. */
   readonly shareMax: number;

@@ -54,6 +54,8 @@ export interface McpServer {
 /** What open calls get to end by themselves in a clean stop, and then their last frames to leave. */
 const graceMs = 1_000;
 const catalogListenersMax = 64;
+/** Connections that wait to be accepted, one after another: where the queue is full, the kernel makes the next one wait seconds. */
+const queuedMax = 4_096;
 const requestMsMaxDefault = 10_000;
 /** Longer than clients keep an idle connection, so that it is they who close it: a POST that meets our close is lost. */
 const keepAliveMs = 75_000;
@@ -93,7 +95,7 @@ const answerHealth = (outgoing: ServerResponse, { health, logger }: McpServerOpt
 const listening = (server: Server, { host, port }: McpServerOptions["listen"]): Promise<number> => {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   server.once("error", reject);
-  server.listen({ host, port }, () => {
+  server.listen({ host, port, backlog: queuedMax }, () => {
     server.off("error", reject);
     const address = server.address();
     resolve(typeof address === "object" && address !== null ? address.port : port);
@@ -171,6 +173,7 @@ export const startMcpServer = async (options: McpServerOptions): Promise<McpServ
       countRefusal(503);
       return refuse(outgoing, 503, tooManyConnections);
     }
+    if (incoming.headers.expect !== undefined) outgoing.writeContinue();
     if (incoming.url === Gate.readyPath) return answerHealth(outgoing, options);
     if (incoming.url !== Gate.path) return OwnerPaths.answer(incoming, outgoing, options);
     const body = await RequestBody.read(incoming);
@@ -185,12 +188,15 @@ export const startMcpServer = async (options: McpServerOptions): Promise<McpServ
     connectionsCheckingInterval: requestMsMax / 10,
     keepAliveTimeout: keepAliveMs,
   };
-  const server = createServer(deadlines, (incoming, outgoing) => {
+  const listener = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     answer(incoming, outgoing).catch((error: unknown) => {
       logger("info", "an exchange broke off", causeOf(error));
       outgoing.destroy();
     });
-  });
+  };
+  const server = createServer(deadlines, listener);
+  // Whoever asks before it sends a body is told to go on only once the gate has let it through.
+  server.on("checkContinue", listener);
   server.on("connection", connections.opened);
   try {
     port = await listening(server, options.listen);
