@@ -35,6 +35,14 @@ const fields: ReadonlyArray<readonly [field: Configuration.Field, value: string,
   ["admission", "<credential>", "for a registration that brings none"],
 ];
 
+/** What a person has to know to use the other mode; the rest stands in docs/spec/management.md. */
+const modeHelp = `
+Modes:
+  trusted-local  every program of this machine may use the endpoint.
+  credentials    only who shows a token of the state folder. Commands find the owner-token by themselves. A host gets the
+                 runtime-token: let it send the header "Authorization: Bearer <content of runtime-token>" with every
+                 request. To change a token write the file anew; it counts from the next request.`;
+
 export const daemon = (parent: Command): void => {
   const command = withState(
     define(parent, {
@@ -47,6 +55,7 @@ export const daemon = (parent: Command): void => {
       ],
     }),
   );
+  command.addHelpText("after", modeHelp);
   for (const [field, value, meaning] of fields)
     command.option(`${Configuration.flagOf(field)} ${value}`, meaning);
   act<Options, []>(command, async ({ output, options }) => {
