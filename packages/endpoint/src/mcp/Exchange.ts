@@ -1,5 +1,5 @@
 // Carries one exchange between node:http and the SDK's web-standard handler: the request's head in, the response's
-// frames out at the reader's pace, and beside both who the gate found to be calling. A reader that stops reading is noticed, waited for, and at last cut off, so what is
+// frames out at the reader's pace. A reader that stops reading is noticed, waited for, and at last cut off, so what is
 // kept for it stays bounded. The SDK's own adapter does less and costs 9 MB of memory at start.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -15,8 +15,8 @@ export interface Outlet {
   readonly ready: () => Promise<void>;
 }
 
-/** The request's own body is never read: it comes parsed beside it. */
-export type Handler = (request: Request, body: unknown) => Promise<Response>;
+/** The request's own body is never read: it comes parsed beside it, with the caller that the gate found. */
+export type Handler = (request: Request, body: unknown, caller: Caller) => Promise<Response>;
 
 export interface Exchanges {
   readonly serve: (
@@ -25,8 +25,7 @@ export interface Exchanges {
     body: unknown,
     caller: Caller,
   ) => Promise<void>;
-  /** Whose exchange a web request belongs to, and its outlet. */
-  readonly callerOf: (request: Request) => Caller | undefined;
+  /** The outlet of the exchange that a web request belongs to. */
   readonly outletOf: (request: Request) => Outlet | undefined;
 }
 
@@ -126,9 +125,7 @@ const send = async (response: Response, outgoing: ServerResponse, patienceMs: nu
 /** `patienceMs`: a shorter minute, for tests. */
 export const make = (handler: Handler, origin: () => string, patienceMs = patienceMsDefault): Exchanges => {
   const outlets = new WeakMap<Request, Outlet>();
-  const callers = new WeakMap<Request, Caller>();
   return {
-    callerOf: (request) => callers.get(request),
     outletOf: (request) => outlets.get(request),
     serve: async (incoming, outgoing, body, caller) => {
       const abort = new AbortController();
@@ -138,9 +135,8 @@ export const make = (handler: Handler, origin: () => string, patienceMs = patien
         headers: headersOf(incoming),
         signal: abort.signal,
       });
-      callers.set(request, caller);
       outlets.set(request, outletOf(outgoing, patienceMs));
-      await send(await handler(request, body), outgoing, patienceMs);
+      await send(await handler(request, body, caller), outgoing, patienceMs);
     },
   };
 };

@@ -120,24 +120,34 @@ const makeProtocol = (options: McpServerOptions, origin: () => string) => {
     clock: options.clock,
     random: options.random,
   });
-  const protocolServer = ProtocolServer.factory({
+  const protocol: ProtocolServer.ProtocolServerOptions = {
     version: options.version,
     operations,
     stream,
-    callerOf: (request) => exchanges.callerOf(request),
     outletOf: (request) => exchanges.outletOf(request),
     call,
-  });
-  const handler = createMcpHandler(protocolServer, {
-    legacy: "reject",
-    maxSubscriptions: catalogListenersMax,
-    onerror: ({ message }) => logger("info", "an MCP request was rejected", { message }),
-  });
+  };
+  const handlers = new Map<Caller["kind"], ReturnType<typeof createMcpHandler>>();
+  /** One for each kind of caller, made when the first comes, so that none of them uses up another's listeners. */
+  const handlerFor = (caller: Caller) => {
+    const known = handlers.get(caller.kind);
+    if (known !== undefined) return known;
+    const handler = createMcpHandler(ProtocolServer.factory(protocol, caller), {
+      legacy: "reject",
+      maxSubscriptions: catalogListenersMax,
+      onerror: ({ message }) => logger("info", "an MCP request was rejected", { message }),
+    });
+    handlers.set(caller.kind, handler);
+    return handler;
+  };
   const exchanges = Exchange.make(
-    async (request, body) => Envelope.explain(body, await handler.fetch(request, { parsedBody: body })),
+    async (request, body, caller) =>
+      Envelope.explain(body, await handlerFor(caller).fetch(request, { parsedBody: body })),
     origin,
   );
-  const forgetCatalog = operations.onCatalogChanged(() => handler.notify.toolsChanged());
+  const forgetCatalog = operations.onCatalogChanged(() => {
+    for (const handler of handlers.values()) handler.notify.toolsChanged();
+  });
   return {
     serve: exchanges.serve,
     close: async (): Promise<void> => {
@@ -146,7 +156,7 @@ const makeProtocol = (options: McpServerOptions, origin: () => string) => {
       await Promise.race([ended, setTimeout(graceMs, undefined, { ref: false })]);
       // What has just returned reaches its response by microtasks; the handler cuts whatever it still serves then.
       await setImmediate();
-      await handler.close();
+      await Promise.all([...handlers.values()].map((handler) => handler.close()));
     },
   };
 };

@@ -15,7 +15,6 @@ export interface ProtocolServerOptions {
   readonly version: string;
   readonly operations: Operations;
   readonly stream: PendingStream;
-  readonly callerOf: Exchanges["callerOf"];
   readonly outletOf: Exchanges["outletOf"];
   /** One `tools/call`, given its raw parameters. */
   readonly call: (params: unknown, caller: Caller) => Promise<CallResult>;
@@ -34,10 +33,11 @@ const jsonSchemaValidator = {
 };
 
 export const factory =
-  ({ version, operations, stream, callerOf, outletOf, call }: ProtocolServerOptions): McpServerFactory =>
+  (
+    { version, operations, stream, outletOf, call }: ProtocolServerOptions,
+    caller: Caller,
+  ): McpServerFactory =>
   ({ requestInfo }) => {
-    const caller = requestInfo === undefined ? undefined : callerOf(requestInfo);
-    if (caller === undefined) throw new Error("a request has not come through the gate");
     const isRegistered = operations.isRegistered();
     const instructions = Instructions.of(caller, isRegistered);
     const server = new Server(

@@ -91,6 +91,8 @@ const unknownTool = {
 };
 const toolNames: ReadonlyArray<string> = everyTool.map(({ face }) => face.name);
 const argumentsOf = (name: string) => goodArguments[name as OperationName];
+const namesOf = (listed: unknown): ReadonlyArray<string> =>
+  (listed as ReadonlyArray<{ readonly name: string }>).map(({ name }) => name);
 const ownerPaths = [
   ["GET", "/readyz"],
   ["GET", "/evidence"],
@@ -111,7 +113,7 @@ describe.for(rows)("$mode, $caller", ({ mode, token, before, after, hasStream, i
       const client = await endpoint.client(token);
       expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(tools);
       const listed = (await RawHttp.rpc(endpoint.port, "tools/list", {}, token)).body.result;
-      expect((listed?.tools as ReadonlyArray<{ name: string }>).map(({ name }) => name)).toEqual(tools);
+      expect(namesOf(listed?.tools)).toEqual(tools);
       expect([listed?.ttlMs, listed?.cacheScope]).toEqual([0, "private"]);
     }
   });
@@ -151,9 +153,7 @@ describe.for(rows)("$mode, $caller", ({ mode, token, before, after, hasStream, i
     const endpoint = await start({ mode });
     const { port } = endpoint;
     const events = (await RawHttp.rpc(port, "events/list", {}, token)).body.result?.events;
-    expect((events as ReadonlyArray<{ name: string }>).map(({ name }) => name)).toEqual(
-      hasStream ? [event] : [],
-    );
+    expect(namesOf(events)).toEqual(hasStream ? [event] : []);
     if (hasStream) {
       const stream = await RawHttp.stream(port, "events/stream", { name: event }, 1, token);
       expect((await stream.next())?.method).toBe("notifications/events/active");

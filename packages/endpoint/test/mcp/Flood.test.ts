@@ -72,6 +72,31 @@ describe("C42", () => {
     stream.leave();
   });
 
+  verifies("MGT-75", "local callers that listen in all their places leave the owner's alone", async () => {
+    const endpoint = await start({});
+    const listen = (token?: string) =>
+      RawHttp.stream(
+        endpoint.port,
+        "subscriptions/listen",
+        { notifications: { toolsListChanged: true } },
+        1,
+        token,
+      );
+    const streams: Array<RawHttp.FrameStream> = [];
+    for (let i = 0; i < 64; i++) {
+      const stream = await listen();
+      expect((await stream.next())?.method).toBe("notifications/subscriptions/acknowledged");
+      streams.push(stream);
+    }
+    const tooMany = await RawHttp.rpc(endpoint.port, "subscriptions/listen", {
+      notifications: { toolsListChanged: true },
+    });
+    expect(tooMany.body.error).toBeDefined();
+    const owned = await listen(ownerToken);
+    expect((await owned.next())?.method).toBe("notifications/subscriptions/acknowledged");
+    for (const stream of [...streams, owned]) stream.leave();
+  });
+
   verifies("MGT-75", "local callers that use all their connections leave the owner's alone", async () => {
     const hanging = Promise.withResolvers<never>();
     hanging.promise.catch(() => {});
