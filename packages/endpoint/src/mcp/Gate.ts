@@ -91,7 +91,7 @@ const callerOf = (authorization: string | null | undefined, { mode, tokens }: Au
 
 const unauthorized = (message: string): Refusal => refusal(401, message, { "www-authenticate": "Bearer" });
 
-/** Who calls, or why nobody is let through. A token is judged before the path, so that without one nothing can be told apart. */
+/** Who calls, or why nobody is let through. A token is judged before the path: a wrong one tells no path from another. */
 export const check = (request: IncomingMessage, port: number, authority: Authority): Verdict => {
   const target = request.url ?? "";
   if (!target.startsWith("/") || !isOwnHost(request, port) || !isOwnOrigin(request, port)) {
@@ -103,7 +103,7 @@ export const check = (request: IncomingMessage, port: number, authority: Authori
     return unauthorized(
       authorization === null
         ? "A token of this endpoint is needed."
-        : "The token is not this endpoint's, or its file cannot be used; the endpoint's log says which.",
+        : "The token is not this endpoint's. If it should be, the endpoint's log says what is wrong with its file.",
     );
   }
   const method = methods.get(target);

@@ -54,7 +54,7 @@ export interface McpServer {
 /** What open calls get to end by themselves in a clean stop, and then their last frames to leave. */
 const graceMs = 1_000;
 const catalogListenersMax = 64;
-/** Connections that wait to be accepted, one after another: where the queue is full, the kernel makes the next one wait seconds. */
+/** Connections that wait to be accepted, one after another. Where that queue is full, the next one waits for seconds. */
 const queuedMax = 4_096;
 const requestMsMaxDefault = 10_000;
 /** Longer than clients keep an idle connection, so that it is they who close it: a POST that meets our close is lost. */

@@ -1,5 +1,6 @@
-// `endpoint.json`: where a ready daemon says how to reach it, and whether that takes a token. Written in one step when it is ready, removed when it
-// stops; after a kill it is stale, and whoever calls finds nobody there. Implements RUN-22.
+// `endpoint.json`: where a ready daemon says how to reach it, and by its mode whether that takes a token. Written in one
+// step when it is ready, removed when it stops; after a kill it is stale, and whoever calls finds nobody there.
+// Implements RUN-22 and RUN-32.
 
 import { rmSync } from "node:fs";
 import * as Schema from "effect/Schema";
