@@ -9,11 +9,13 @@ import {
   SdkErrorCode,
   SdkHttpError,
   StreamableHTTPClientTransport,
+  type StreamableHTTPClientTransportOptions,
   UnsupportedProtocolVersionError,
 } from "@modelcontextprotocol/client";
+import { StateError } from "@social-harness/endpoint/state/StateError";
 import * as Trouble from "@social-harness/endpoint/transport/Trouble";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
-import { failed, unreachable, type Failure } from "../Failure.ts";
+import { failed, ofUnknown, unreachable, type Failure } from "../Failure.ts";
 import { foreign, ofReason, ofTrouble } from "./Explain.ts";
 import { version } from "../Version.ts";
 import * as ToolResults from "./ToolResults.ts";
@@ -40,9 +42,21 @@ interface Place {
 const gone = ({ mcpUrl, next }: Place, cause: unknown): Failure =>
   unreachable("daemon-unreachable", `no daemon answers at ${mcpUrl}`, next, cause);
 
+/** The client wraps what its transport throws; a token that cannot be read is the cause, whatever stands around it. */
+const stateErrorOf = (error: unknown): StateError | null => {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof StateError) return cause;
+  }
+  return null;
+};
+
 /** Of a call, or of finding out whether anybody is there, that did not end in an MCP error. */
-const unanswered = (place: Place, error: unknown): Failure =>
-  error instanceof SdkHttpError && error.status === 401 ? foreign(place.mcpUrl, error) : gone(place, error);
+const unanswered = (place: Place, error: unknown): Failure => {
+  const stateError = stateErrorOf(error);
+  if (stateError !== null) return ofUnknown(stateError);
+  const isRefused = error instanceof SdkHttpError && error.status === 401;
+  return isRefused ? foreign(place.mcpUrl, error) : gone(place, error);
+};
 
 const otherVersion = (cause: unknown): Failure => {
   const { message, next } = ofReason("incompatible-daemon");
@@ -100,25 +114,36 @@ const failureOf = (place: Place, name: string, error: unknown): Failure => {
 };
 
 export interface ConnectOptions {
-  /** Null where the daemon's mode takes whoever comes. */
-  readonly token?: string | null;
+  /** Asked at each request, so that a rotation goes unnoticed; absent where the daemon's mode takes whoever comes. */
+  readonly token?: () => string;
   /** How to have a daemon there. */
   readonly next?: string;
 }
 
+/** The transport's options under which every request shows the token. */
+const showing = (token: ConnectOptions["token"]): StreamableHTTPClientTransportOptions =>
+  token === undefined
+    ? {}
+    : {
+        fetch: (url, init) => {
+          const headers = new Headers(init?.headers);
+          headers.set("authorization", `Bearer ${token()}`);
+          return fetch(url, { ...init, headers });
+        },
+      };
+
 /** Connects to a daemon's MCP endpoint. Throws a `Failure` with exit code 3 when nothing answers there. */
 export const connect = async (
   mcpUrl: string,
-  { token = null, next = "Start it with `social-harness daemon`." }: ConnectOptions = {},
+  { token, next = "Start it with `social-harness daemon`." }: ConnectOptions = {},
 ): Promise<DaemonClient> => {
   const place = { mcpUrl, next };
-  const headers = token === null ? {} : { authorization: `Bearer ${token}` };
   const client = new Client(
     { name: "social-harness", version },
     { versionNegotiation: { mode: { pin: protocolVersion }, probe: { timeoutMs: connectMsMax } } },
   );
   try {
-    await client.connect(new StreamableHTTPClientTransport(new URL(mcpUrl), { requestInit: { headers } }));
+    await client.connect(new StreamableHTTPClientTransport(new URL(mcpUrl), showing(token)));
   } catch (error) {
     throw error instanceof UnsupportedProtocolVersionError ? otherVersion(error) : unanswered(place, error);
   }

@@ -72,7 +72,7 @@ export const withOwnerPaths = async <A>(
 /** With the owner's token where the mode asks for one; a trusted-local daemon is used without, as any program would. */
 export const connectAsOwner = (served: Served, next?: string): Promise<DaemonClient> =>
   connect(served.mcpUrl, {
-    token: served.mode === "credentials" ? ownerToken(served) : null,
+    ...(served.mode === "credentials" ? { token: () => ownerToken(served) } : {}),
     ...(next === undefined ? {} : { next }),
   });
 

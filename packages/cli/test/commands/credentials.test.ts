@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect } from "vitest";
+import * as PrivateFile from "@social-harness/endpoint/state/PrivateFile";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { lastJson, run, runHere, serve, type Served } from "../Binary.ts";
 import { freshInvite, joined, json, refusal, root } from "../Town.ts";
@@ -41,11 +42,14 @@ const host = async (state: string, onChange: () => void = () => {}): Promise<Cli
 const toolsOf = async (client: Client): Promise<ReadonlyArray<string>> =>
   (await client.listTools()).tools.map(({ name }) => name);
 
+interface Inbox {
+  readonly items: ReadonlyArray<{ readonly deliveryToken: string; readonly item: object }>;
+}
+const inboxOf = async (state: string): Promise<Inbox> =>
+  (await json("inbox", "--state", state)) as unknown as Inbox;
 const firstItem = async (state: string) => {
   for (;;) {
-    const { items } = (await json("inbox", "--state", state)) as {
-      readonly items: ReadonlyArray<{ readonly deliveryToken: string; readonly item: object }>;
-    };
+    const { items } = await inboxOf(state);
     if (items[0] !== undefined) return items[0];
     await sleep(20);
   }
@@ -142,8 +146,18 @@ describe("in credentials mode", () => {
 
   verifies("RUN-33", "a new token of the owner's is used at once", async () => {
     const former = textOf(ada, "owner-token");
-    writeFileSync(join(ada, "owner-token"), "a-new-token-of-the-owner-a-new-token-of-the-owner");
+    await json("send", "agent:ada-agent", "before", "--state", bob);
+    const following = await serve(["inbox", "--follow", "--state", ada, "--json"]);
+    expect(JSON.stringify(following.ready)).toContain("before");
+    PrivateFile.replace(join(ada, "owner-token"), "a-new-token-of-the-owner-a-new-token-of-the-owner");
     expect(await json("status", "--state", ada)).toMatchObject({ kind: "active" });
+    // Who is at it already goes on as well.
+    await json("send", "agent:ada-agent", "after", "--state", bob);
+    await expect.poll(() => following.lines.join(), { timeout: 20_000 }).toContain("after");
+    expect(await following.stop()).toBe(0);
+    for (let { items } = await inboxOf(ada); items.length > 0; { items } = await inboxOf(ada)) {
+      for (const { deliveryToken } of items) await json("ack", deliveryToken, "--state", ada);
+    }
     writeFileSync(join(ada, "owner-token"), former);
     expect(await json("status", "--state", ada)).toMatchObject({ kind: "active" });
   });
