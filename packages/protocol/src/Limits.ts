@@ -28,6 +28,8 @@ export const candidatesPerAuthorMax = 4;
  * long as any member is away, and an opening costs its sender one envelope; nobody waits for more answers than this at once.
  */
 export const uncertifiedPerOpenerMax = 64;
+/** The same with those where nothing is under way any more, because what opened them came to nothing. */
+export const openedPerOpenerMax = 1_024;
 /** Envelopes of one sender held while their signing card cannot be looked up. */
 export const heldEnvelopesPerSenderMax = 64;
 
@@ -63,8 +65,11 @@ export const catchUpMsMax = 60_000;
 export const intentLifetimeMs = 604_800_000;
 /** How long the members get to settle a withdrawal by expiry before the author reports `outcome-unknown`. */
 export const withdrawalMs = 86_400_000;
-/** Void proposals above the head that are remembered; while there are so many no further proposal is heard. */
-export const voidsMax = 64;
+/**
+ * Void records of one author that are remembered above the head, and kept from coming back by that. An author with so many is
+ * not heard until something is certified or the round changes, which ends them: nobody else's posts wait for that.
+ */
+export const voidsPerAuthorMax = 32;
 
 /** `send_message` waits this long for certification before it answers `pending`. */
 export const sendWaitMs = 20_000;

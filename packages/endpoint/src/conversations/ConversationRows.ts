@@ -149,14 +149,18 @@ export const idsWithIntentsSince = (db: Database, createdAt: number): ReadonlyAr
 export const allIds = (db: Database): ReadonlyArray<ConversationId> =>
   db.all("SELECT conversation_id FROM conversation").map((row) => row["conversation_id"] as ConversationId);
 
-/** How many conversations an agent has opened here that are not certified. */
-export const uncertifiedOf = (db: Database, openedBy: AgentId): number =>
-  Number(
-    db.get(
-      "SELECT count(*) AS uncertified FROM conversation WHERE head_height IS NULL AND opened_by = ?",
-      openedBy,
-    )?.["uncertified"],
+/** How many conversations an agent has opened here that are not certified: in all, and with something under way. */
+export const uncertifiedOf = (
+  db: Database,
+  openedBy: AgentId,
+): { readonly count: number; readonly underWay: number } => {
+  const row = db.get(
+    `SELECT count(*) AS count, coalesce(sum(active), 0) AS under_way FROM conversation
+     WHERE head_height IS NULL AND opened_by = ?`,
+    openedBy,
   );
+  return { count: Number(row?.["count"]), underWay: Number(row?.["under_way"]) };
+};
 
 const fixedOf = ({ members: { conversationId, membershipHash }, address, lane, openedBy }: Conversation) => ({
   conversationId,

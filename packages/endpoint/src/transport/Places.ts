@@ -97,7 +97,8 @@ export const createPlaces = ({ card, trust, conversations }: PlacesOptions): Pla
     if (packet.kind !== "proposal_packet" && !isForgotten) return foreign;
     const { senderAgentId } = envelope;
     // Asked before anything is verified: what is dropped should cost little.
-    if (ConversationRows.uncertifiedOf(turn.db, senderAgentId) >= Limits.uncertifiedPerOpenerMax)
+    const { count, underWay } = ConversationRows.uncertifiedOf(turn.db, senderAgentId);
+    if (underWay >= Limits.uncertifiedPerOpenerMax || count >= Limits.openedPerOpenerMax)
       return { nowhere: "crowded" };
     const enclosed = packet.kind === "proposal_packet" ? enclosedMembers(packet) : null;
     const members = enclosed ?? (isForgotten ? membersOf(turn, envelope) : null);

@@ -75,6 +75,8 @@ const acceptReanchor = (draft: Draft, anchor: RouterAnchor): void => {
   state.carrying = emptyCarrying;
   state.proposal = null;
   state.spread = null;
+  // They stand under the anchors of rounds that are over: nobody hears them any more.
+  state.voids = [];
   const statements = state.rounds.statements.filter(({ statement }) => statement.round > accepted.round);
   draft.changeRounds({
     bound: accepted.round,

@@ -9,7 +9,7 @@ import * as Limits from "../Limits.ts";
 import { lackPredecessor, withKeptEvidence } from "./Behind.ts";
 import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
-import { isVoid, repeatRefusal, repeatVoid } from "./Refusals.ts";
+import { isUnheard, isVoid, repeatRefusal, repeatVoid } from "./Refusals.ts";
 import type { OpenRecord, SignerMap } from "./State.ts";
 import { nextHeight, openRecordOf, subjectOf } from "./State.ts";
 
@@ -32,6 +32,7 @@ export const takeProposal = (
   if (known !== undefined && known.laneSequence !== null) return repeatRefusal(draft, known);
   // The own proposal as the lane returns it.
   if (known?.authorSignature === authorSignature) return draft.replaceOpen({ ...known, laneSequence });
+  if (known === undefined && isUnheard(draft, author)) return leaveUnheard(draft, core);
   const problem = known === undefined ? problemOf(draft, recordHash, core) : null;
   if (problem !== null) return draft.note(problem);
   const card = inputs.members.cardOf(author);
@@ -60,6 +61,17 @@ export const takeProposal = (
       refusals: known.refusals,
     });
   lackPredecessor(draft, record, from);
+};
+
+/**
+ * Too much of its author came to nothing to hear more of it in this round, which is work that this member cannot see; of who may
+ * open no conversation here it is none.
+ */
+const leaveUnheard = (draft: Draft, { action }: Record.RecordCore): void => {
+  draft.note("too many proposals of its author came to nothing");
+  const { state, inputs } = draft;
+  const isWelcome = state.head !== null || inputs.admits(action.authorAgentId);
+  if (isWelcome && !state.rounds.called) draft.changeRounds({ called: true });
 };
 
 /**
@@ -114,7 +126,6 @@ const problemOf = (
   const { state, inputs } = draft;
   const { action } = core;
   if (!Record.isConsistent(core)) return "a proposal's hashes do not recompute";
-  if (state.voids.length >= Limits.voidsMax) return "too many proposals for this height came to nothing";
   if (action.membershipHash !== inputs.members.membershipHash) return "a proposal names another membership";
   if (action.height === nextHeight(state) && action.previousRecordHash !== (state.head?.recordHash ?? null)) {
     return "a proposal stands on another predecessor than the certified head";

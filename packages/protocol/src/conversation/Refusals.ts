@@ -4,7 +4,7 @@
 
 import * as Statement from "../history/Statement.ts";
 import * as Void from "../history/Void.ts";
-import type { PostId } from "../identity/Identifier.ts";
+import type { AgentId, PostId } from "../identity/Identifier.ts";
 import * as Limits from "../Limits.ts";
 import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
@@ -18,6 +18,10 @@ export const isRefused = ({ inputs }: Draft, record: OpenRecord): boolean => inp
 /** Whether this member has proof that a record can never be certified. */
 export const isVoid = ({ state }: Draft, recordHash: OpenRecord["recordHash"]): boolean =>
   state.voids.some((gone) => gone.recordHash === recordHash);
+
+/** Whether so many proposals of an author came to nothing that no more of it can be remembered: it is not heard until then. */
+export const isUnheard = ({ state }: Draft, author: AgentId): boolean =>
+  state.voids.filter((gone) => gone.author === author).length >= Limits.voidsPerAuthorMax;
 
 const byAction = ({ state }: Draft, actionHash: OpenRecord["actionHash"]): OpenRecord | undefined =>
   state.open.find((record) => record.actionHash === actionHash);
@@ -176,10 +180,10 @@ const releaseVoid = (draft: Draft): boolean => {
     ({ height, refusals }) => Object.keys(refusals).length >= Void.refusalsNeeded(inputs.members.n, height),
   );
   if (record === undefined) return false;
-  const { recordHash, actionHash, height } = record;
+  const { recordHash, actionHash, height, author } = record;
   const { slot, proposal } = state;
   const refusal = record.refusals[inputs.self] ?? null;
-  state.voids = [...state.voids, { recordHash, actionHash, height, refusal }];
+  state.voids = [...state.voids, { recordHash, actionHash, height, author, refusal }];
   if (inputs.self in record.action) draft.commands.push({ kind: "void-vote", recordHash });
   if (slot.lock === recordHash || slot.actionVote === recordHash) {
     state.slot = { ...slot, lock: null, actionVote: null, relayed: false };
@@ -206,15 +210,20 @@ const leaveGenesisAnchor = ({ state, inputs }: Draft): void => {
   if (isUnbound && !hasVoted && state.slot.lock === null && state.proposal === null) state.anchor = null;
 };
 
-/** The author of a GENESIS stops at the first refusal and says so: with one member against it there is no conversation. */
+/**
+ * The author of a GENESIS stops at the first refusal and says so: with one member against it there is no conversation. In a
+ * group it votes last, so until then nothing can be certified without it, and from then on it refuses what it withdraws; when
+ * it has voted, all others have, and a refusal is a lie.
+ */
 const stopRefused = (draft: Draft): boolean => {
   const { state, inputs } = draft;
   const record = state.open.find(
-    ({ author, height, refusals, postId }) =>
+    ({ author, height, refusals, postId, action }) =>
       author === inputs.self &&
       height === 0 &&
       state.everProposed === postId &&
       !isWithdrawing(draft, postId) &&
+      (inputs.members.n === 2 || !(inputs.self in action)) &&
       Object.keys(refusals).some((signer) => signer !== inputs.self),
   );
   if (record === undefined) return false;

@@ -14,9 +14,10 @@ import { entriesOf, isActionCertified } from "./Certificates.ts";
 import type { Draft } from "./Draft.ts";
 import { mayPropose, maySign, signAction, signDurability } from "./OwnVotes.ts";
 import type { CertifiedNotice, SignedActionVote } from "./Packet.ts";
-import { isRefused, settleRefusals } from "./Refusals.ts";
+import { isRefused, isUnheard, settleRefusals } from "./Refusals.ts";
 import { oldIntents, settleRestored } from "./Restored.ts";
 import { changeRounds } from "./Rounds.ts";
+import { wishFor } from "./Wishes.ts";
 import type { OpenRecord } from "./State.ts";
 import {
   emptySlot,
@@ -205,7 +206,7 @@ const castActionVote = (draft: Draft): boolean => {
     return false;
   const record = draft.find(lock);
   if (record === undefined) throw new Error("the locked record is not open");
-  if (isRefused(draft, record)) return false;
+  if (isRefused(draft, record) || mustVoteLast(draft, record)) return false;
   state.slot = { ...state.slot, actionVote: lock };
   // In a two-member conversation the author's vote travelled inside its proposal.
   if (inputs.self in record.action) return true;
@@ -213,6 +214,15 @@ const castActionVote = (draft: Draft): boolean => {
   if (record.author !== inputs.self) draft.sendActionVote(record.author, vote);
   return true;
 };
+
+/**
+ * The author of a group's GENESIS votes for it when all others have. It needs the votes of all, so nothing is slower for it,
+ * and until then the author can still take it back, for good, when one of them refuses.
+ */
+const mustVoteLast = (
+  { inputs: { self, members } }: Draft,
+  { author, height, action }: OpenRecord,
+): boolean => height === 0 && author === self && members.n > 2 && Object.keys(action).length < members.n - 1;
 
 const signActionVote = (draft: Draft, record: OpenRecord, inProposal: boolean): SignedActionVote => {
   const { conversationId } = draft.inputs.members;
@@ -279,6 +289,8 @@ const propose = (draft: Draft): boolean => {
   for (const { postId } of state.withdrawing) passedOver.add(postId);
   const next = inputs.reads.nextIntent(passedOver);
   if (next === null) return false;
+  // Nobody hears this member before the round has changed.
+  if (isUnheard(draft, inputs.self)) return wishFor(draft, state.rounds.bound + 1);
   if (state.yieldUntil !== null) endCourtesy(draft);
   const core = coreOf(draft, next.intent);
   const recordHash = Record.recordHashOf(core);

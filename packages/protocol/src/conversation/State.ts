@@ -208,6 +208,7 @@ export const noRounds: Rounds = {
 
 /** What is kept of a void record: enough to know it again, and to say again why. */
 export interface VoidRecord extends Pick<Named, "recordHash" | "actionHash" | "height"> {
+  readonly author: AgentId;
   /** This member's own refusal, where it was among the refusers. */
   readonly refusal: OpenRecord["refusals"][AgentId] | null;
 }

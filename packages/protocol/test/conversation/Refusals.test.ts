@@ -4,7 +4,8 @@ import { describe, expect } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
 import type { PostId } from "@social-harness/protocol/identity/Identifier";
 import * as Statement from "@social-harness/protocol/history/Statement";
-import type { PacketOf } from "@social-harness/protocol/conversation/Packet";
+import * as Record from "@social-harness/protocol/history/Record";
+import type { Packet, PacketOf } from "@social-harness/protocol/conversation/Packet";
 import * as Limits from "@social-harness/protocol/Limits";
 import {
   back,
@@ -32,6 +33,8 @@ const withdraw = ({ world, at }: Scenario, name: string, postId: PostId): void =
 const closed = ({ world, name }: Scenario, ...names: ReadonlyArray<string>): void => {
   world.admits = ({ id }) => !names.includes(name(id));
 };
+
+const isVote = ({ kind }: Packet): boolean => kind === "vote_packet";
 
 const stateOf = (story: Scenario, name: string) => story.at(name).disk.state;
 
@@ -88,6 +91,45 @@ describe("a GENESIS that somebody's contact policy is against", () => {
     expect(story.outcome("A", post)).toBe("refused");
     story.run(10 * Limits.roundMsMin);
     expect(story.chains().every((chain) => chain.length === 0)).toBe(true);
+  });
+
+  verifies("HIS-151", "stays refused, whoever votes for it all the same", () => {
+    for (const n of [3, 4, 7]) {
+      const story = scenario(n, false);
+      const others = story.world.all.map(({ id }) => story.name(id)).filter((name) => name !== "A");
+      const post = story.say("A", "hello");
+      const liar = others.at(-1) as string;
+      story.world.loses = (from, packets, to) =>
+        from === story.at(liar).id || (to.id === story.at("A").id && packets.some(isVote));
+      story.run(1_000);
+      const [record] = stateOf(story, "A").open;
+      const core = story.at("A").disk.cores.get(record?.recordHash as never);
+      hand(story, "A", liar, refusalOf(story, liar, { recordCore: core } as PacketOf<"proposal_packet">));
+      story.world.loses = () => false;
+      story.run(20 * Limits.roundMsMin);
+      expect(story.outcome("A", post)).toBe("refused");
+      expect(
+        story.at("A").disk.ownVotes.filter(({ recordHash }) => recordHash === record?.recordHash),
+      ).toEqual([]);
+      expect(story.chains().flat()).toEqual([]);
+    }
+  });
+
+  verifies("HIS-151", "is heeded no more once all have voted: who refuses it then has lied", () => {
+    for (const n of [4, 7]) {
+      const story = scenario(n, false);
+      const post = story.say("A", "hello");
+      story.world.loses = (_, packets) => packets.some(({ kind }) => kind === "action_certificate");
+      story.run(1_000);
+      const [record] = stateOf(story, "A").open;
+      expect(Object.keys(record?.action ?? {})).toHaveLength(n);
+      const core = story.at("A").disk.cores.get(record?.recordHash as never);
+      hand(story, "A", "B", refusalOf(story, "B", { recordCore: core } as PacketOf<"proposal_packet">));
+      expect(story.outcome("A", post)).toBeNull();
+      story.world.loses = () => false;
+      story.run(20 * Limits.roundMsMin);
+      expect(story.outcome("A", post)).toBe("certified");
+    }
   });
 
   verifies("HIS-150", "gets no vote of that member, and another one does once the owner lets it in", () => {
@@ -294,22 +336,83 @@ describe("refusals", () => {
     expect(Object.keys(stateOf(story, "A").open[0]?.refusals ?? {})).toEqual([story.at("C").id]);
   });
 
+  verifies("HIS-157", "that made 32 proposals of an author void end its hearing, and nobody else's", () => {
+    const story = scenario(3, false);
+    closed(story, "B");
+    const many = Limits.voidsPerAuthorMax;
+    for (let i = 0; i < many; i++) hand(story, "B", "A", proposalOf(story, "A", `opening ${i}`));
+    expect(stateOf(story, "B").voids).toHaveLength(many);
+    story.notes();
+    const one = proposalOf(story, "A", "one too many");
+    hand(story, "B", "A", one);
+    expect(stateOf(story, "B")).toMatchObject({ open: [], rounds: { called: false } });
+    expect(story.notes()).toEqual(["B: too many proposals of its author came to nothing"]);
+    closed(story);
+    hand(story, "B", "C", proposalOf(story, "C", "of another"));
+    expect(stateOf(story, "B").open).toHaveLength(1);
+    hand(story, "B", "A", one);
+    expect(stateOf(story, "B").rounds.called).toBe(true);
+  });
+
   verifies(
-    "HIS-157",
-    "that made 64 proposals void end the hearing of more until something is certified",
+    ["HIS-157", "HIS-151"],
+    "of a whole series of posts keep out nothing once the owner lets them in",
     () => {
-      const story = scenario(3, false);
-      closed(story, "B");
-      for (let i = 0; i < Limits.voidsMax; i++) hand(story, "B", "A", proposalOf(story, "A", `opening ${i}`));
-      expect(stateOf(story, "B").voids).toHaveLength(Limits.voidsMax);
-      story.notes();
-      closed(story);
-      const one = proposalOf(story, "A", "one too many");
-      hand(story, "B", "A", one);
-      expect(stateOf(story, "B")).toMatchObject({ open: [], slot: { lock: null } });
-      expect(story.notes()).toEqual(["B: too many proposals for this height came to nothing"]);
+      for (const n of [2, 3, 4]) {
+        const story = scenario(n, false);
+        closed(story, "B");
+        const refused = Array.from({ length: Limits.voidsPerAuthorMax + 3 }, (_, i) => {
+          const post = story.say("A", `let me in ${i}`);
+          story.run(2_000);
+          return story.outcome("A", post);
+        });
+        expect(refused.slice(0, Limits.voidsPerAuthorMax)).toEqual(
+          Array.from({ length: Limits.voidsPerAuthorMax }, () => "refused"),
+        );
+        closed(story);
+        const [own, others] = [story.say("A", "and now?"), story.say("B", "come in")];
+        story.run(20 * Limits.roundMsMin);
+        expect([n, story.outcome("A", own), story.outcome("B", others)]).toEqual([
+          n,
+          "certified",
+          "certified",
+        ]);
+        expect(stateOf(story, "B").voids).toEqual([]);
+      }
     },
   );
+
+  verifies("HIS-157", "of one liar's proposals, at whatever height, leave the others undisturbed", () => {
+    const story = scenario(4);
+    const liar = story.at("D");
+    for (let i = 0; i < 66; i++) {
+      const near = proposalOf(story, "D", `junk ${i}`);
+      const core = {
+        ...near.recordCore,
+        action: { ...near.recordCore.action, height: 1_000_000 },
+      } as Record.PostCore;
+      const actionHash = Record.actionHashOf(core.action);
+      const packet = {
+        ...near,
+        recordCore: { ...core, actionHash } as typeof near.recordCore,
+        authorSignature: Statement.sign(liar.signer, {
+          kind: "proposal",
+          authorAgentId: liar.id,
+          actionHash,
+        }),
+      };
+      for (const name of ["A", "B", "C"]) {
+        hand(story, name, "D", packet);
+        hand(story, name, "D", withdrawalOf(story, "D", packet));
+      }
+      story.run(100);
+    }
+    down(story, "D");
+    expect(stateOf(story, "A").voids.length).toBeGreaterThan(0);
+    const posts = ["A", "B", "C"].map((name) => [name, story.say(name, `of ${name}`)] as const);
+    story.run(20 * Limits.roundMsMin);
+    for (const [name, post] of posts) expect(story.outcome(name, post)).toBe("certified");
+  });
 
   verifies("HIS-156", "are said again to an author that goes on, when the proposal is void already", () => {
     const story = scenario(3, false);

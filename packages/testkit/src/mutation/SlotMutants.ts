@@ -215,12 +215,30 @@ export const slotMutants: ReadonlyArray<Mutant> = [
       },
       {
         file: `${fold}/Settle.ts`,
-        text: "  if (isRefused(draft, record)) return false;\n",
-        replacement: "",
+        text: "if (isRefused(draft, record) || mustVoteLast(draft, record)) return false;",
+        replacement: "if (mustVoteLast(draft, record)) return false;",
       },
     ],
     scenario: "opening",
     seeds: 500,
+  },
+  {
+    name: "open-with-the-first-vote",
+    why: "An author that votes for its GENESIS before the others cannot take it back: a liar refuses it, has it reported refused, and completes it.",
+    edits: [
+      {
+        file: `${fold}/Settle.ts`,
+        text: "if (isRefused(draft, record) || mustVoteLast(draft, record)) return false;",
+        replacement: "if (isRefused(draft, record)) return false;",
+      },
+      {
+        file: `${fold}/Refusals.ts`,
+        text: "(inputs.members.n === 2 || !(inputs.self in action)) &&",
+        replacement: "Object.keys(action).length >= 0 &&",
+      },
+    ],
+    scenario: "opening",
+    seeds: 1_000,
   },
   {
     name: "withdrawn-at-once",

@@ -18,9 +18,7 @@ export interface Oracles {
 }
 
 /** Outcomes that promise that a post is in no chain and never will be. */
-/** A refusal is reported at once; a liar may refuse and vote, and then the report was too early. */
-const promisedAbsent = (outcome: string, byzantine: number): boolean =>
-  outcome === "withdrawn" || (outcome === "refused" && byzantine === 0);
+const promisedAbsent = (outcome: string): boolean => outcome === "withdrawn" || outcome === "refused";
 
 export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles => {
   const { members, trust } = world;
@@ -230,7 +228,7 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
     const post = `${id} ${postId}`;
     if (outcome === "certified" && !posted.has(post))
       violate("I4", `${index} was told of a certified post that is not`);
-    if (!promisedAbsent(outcome, byzantine.size)) return;
+    if (!promisedAbsent(outcome)) return;
     if (posted.has(post)) violate("I4", `${index} was told that a certified post is not`);
     absent.add(post);
   };
