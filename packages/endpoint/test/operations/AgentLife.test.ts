@@ -18,8 +18,8 @@ import { asking, cardFor, type LifeBench, openBench } from "./LifeBench.ts";
 const before = ["register", "status"];
 
 const toolsOf = async ({ endpoint }: LifeBench): Promise<ReadonlyArray<string>> => {
-  const { result } = (await RawHttp.rpc(endpoint.port, "tools/list")).body;
-  return (result?.["tools"] as ReadonlyArray<{ readonly name: string }>).map(({ name }) => name);
+  const { result = {} } = (await RawHttp.rpc(endpoint.port, "tools/list")).body;
+  return (result["tools"] as ReadonlyArray<{ readonly name: string }>).map(({ name }) => name);
 };
 
 const call = async ({ endpoint }: LifeBench, name: string, args: object = {}) => {

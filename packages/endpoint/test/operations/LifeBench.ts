@@ -21,7 +21,7 @@ import { temporaryStore } from "../store/TemporaryStore.ts";
 export interface Gate {
   readonly entered: () => number;
   readonly open: () => void;
-  readonly fail: (error: Error) => void;
+  readonly fail: (cause: Error) => void;
   readonly pass: () => Promise<void>;
 }
 
@@ -32,9 +32,10 @@ export const gate = (): Gate => {
   return {
     entered: () => entered,
     open: () => door.resolve(),
-    fail: (error) => {
-      door.reject(error);
+    fail: (cause) => {
+      const { reject } = door;
       door = Promise.withResolvers<void>();
+      reject(cause);
     },
     pass: () => {
       entered += 1;
