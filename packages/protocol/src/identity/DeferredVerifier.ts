@@ -1,5 +1,5 @@
-// A verifier that believes everything at once and finds out afterwards, many signatures together on the thread pool. Only
-// for code that refuses as soon as one signature does not verify: what it did with a false one is then thrown away.
+// A verifier that believes everything at once while the thread pool finds out, beside whoever goes on asking. Only for code
+// that refuses as soon as one signature does not verify: what it did with a false one is then thrown away.
 // Implements HIS-118.
 
 import * as CanonicalJson from "../encoding/CanonicalJson.ts";
@@ -19,7 +19,7 @@ const repeatedMax = 1_024;
 
 export const create = (): DeferredVerifier => {
   const repeated = new Set<string>();
-  let asked: Array<Parameters<Verifier["verify"]>> = [];
+  let asked: Array<Promise<boolean>> = [];
   const isKnown = (spelled: string): boolean => {
     if (repeated.has(spelled)) return true;
     if (repeated.size >= repeatedMax) repeated.clear();
@@ -30,14 +30,15 @@ export const create = (): DeferredVerifier => {
     verifier: {
       verify: (key, artifact, value, signature) => {
         const known = artifact === repeatedArtifact && isKnown(CanonicalJson.encode([key, value, signature]));
-        if (!known) asked.push([key, artifact, value, signature]);
+        // A pool that fails has verified nothing; whoever asks again without it learns what is amiss.
+        if (!known) asked.push(Ed25519.verifyInPool(key, artifact, value, signature).catch(() => false));
         return true;
       },
     },
     settle: async () => {
       const now = asked;
       asked = [];
-      const verdicts = await Promise.all(now.map((one) => Ed25519.verifyInPool(...one)));
+      const verdicts = await Promise.all(now);
       if (verdicts.every(Boolean)) return true;
       repeated.clear();
       return false;
