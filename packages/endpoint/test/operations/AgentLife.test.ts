@@ -203,6 +203,33 @@ verifies(
   },
 );
 
+verifies(
+  "MGT-119",
+  "a registration brings the call's own admission or the configured one, and the configured Registry's key",
+  async () => {
+    const configured = `adm_${Buffer.alloc(32, 1).toString("base64url")}` as never;
+    const own = `adm_${Buffer.alloc(32, 2).toString("base64url")}`;
+    for (const [admission, sent] of [
+      [undefined, configured],
+      [own, own],
+    ]) {
+      const bench = await openBench({ answer: { kind: "name_taken" }, more: { admission: configured } });
+      bench.registry.open();
+      const asked = { ...asking("ada-agent"), ...(admission === undefined ? {} : { admission }) };
+      expect(await call(bench, "register", asked)).toEqual({ kind: "name_taken" });
+      expect(bench.credentials).toEqual([sent]);
+      expect(bench.requests[0]).toMatchObject({
+        ...asking("ada-agent"),
+        registryKey: Chains.registry.publicKey,
+      });
+    }
+    const bench = await openBench({ more: { admission: configured } });
+    const malformed = { ...asking("ada-agent"), admission: "not-a-credential" };
+    expect(await call(bench, "register", malformed)).toEqual({ kind: "admission_refused" });
+    expect(bench.requests).toEqual([]);
+  },
+);
+
 verifies("MGT-101", "the thirty seconds include signing: a slow signer takes them all", async () => {
   let asked = 0;
   const server = createServer((_, response) => {

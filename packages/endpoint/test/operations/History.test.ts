@@ -99,7 +99,7 @@ verifies("MGT-44", "a continuation that is none here is never a new snapshot", a
 });
 
 verifies(
-  ["MGT-47", "MGT-48"],
+  ["MGT-47", "MGT-48", "MGT-120"],
   "what is not here is told apart: no address, no agent, no history",
   async () => {
     const network = await testNetwork();

@@ -5,6 +5,7 @@ import * as Base64Url from "@social-harness/protocol/encoding/Base64Url";
 import { hashOfText } from "@social-harness/protocol/encoding/Hash";
 import type { Evidence, HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import * as Quorum from "@social-harness/protocol/history/Quorum";
+import * as Reanchor from "@social-harness/protocol/history/Reanchor";
 import * as Record from "@social-harness/protocol/history/Record";
 import * as VerifyRecord from "@social-harness/protocol/history/VerifyRecord";
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
@@ -80,6 +81,7 @@ for (const [names, where] of [
         const { authorAgentId } = record.recordCore.action;
         expect(record.actionSignatures.map(({ signerAgentId }) => signerAgentId)).toContain(authorAgentId);
         expect(record.routerAnchor.kind).toBe("genesis_anchor");
+        expect(Reanchor.hashOf(record.routerAnchor)).toBe(record.recordCore.anchorHash);
         expect(record.durabilityAnchor).toBeNull();
         expectSigned(record, byId);
       }
@@ -135,23 +137,32 @@ verifies(
   },
 );
 
-verifies("MGT-111", "evidence of exactly a quorum, the author in it, is enough", async () => {
-  const chain = chainOf(five, 4);
-  const stored = store(chain, 4);
-  const author = chain.records[2]?.recordCore.action.authorAgentId;
-  const quorum = Quorum.quorumOf(five.length);
-  forge(stored, 2, (evidence) => {
-    const dropped = evidence.actionSignatures.find(({ signerAgentId }) => signerAgentId !== author);
-    const kept = evidence.actionSignatures.filter((one) => one !== dropped);
-    expect(kept).toHaveLength(quorum);
-    return {
-      ...evidence,
-      actionSignatures: kept,
-      durabilityVotes: evidence.durabilityVotes.slice(0, quorum),
-    };
-  });
-  expect((await stored.read({ address: `group:${five.join(",")}` })).records).toHaveLength(4);
-});
+verifies(
+  ["MGT-111", "MGT-121"],
+  "evidence of exactly a quorum is enough, and no part of the record's hash",
+  async () => {
+    const chain = chainOf(five, 4);
+    const stored = store(chain, 4);
+    const author = chain.records[2]?.recordCore.action.authorAgentId;
+    const quorum = Quorum.quorumOf(five.length);
+    forge(stored, 2, (evidence) => {
+      const dropped = evidence.actionSignatures.find(({ signerAgentId }) => signerAgentId !== author);
+      const kept = evidence.actionSignatures.filter((one) => one !== dropped);
+      expect(kept).toHaveLength(quorum);
+      return {
+        ...evidence,
+        actionSignatures: kept,
+        durabilityVotes: evidence.durabilityVotes.slice(0, quorum),
+      };
+    });
+    const { records } = await stored.read({ address: `group:${five.join(",")}` });
+    expect(records.map(({ recordHash }) => recordHash)).toEqual(
+      chain.records.map(({ recordHash }) => recordHash),
+    );
+    expect(records[2]?.actionSignatures).toHaveLength(quorum);
+    expect(chain.records[2]?.actionSignatures).toHaveLength(five.length);
+  },
+);
 
 /** The same value with one byte of it changed, still of its column's type. */
 const changed = (value: unknown): string | number => {

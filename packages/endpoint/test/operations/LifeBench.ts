@@ -66,6 +66,8 @@ export interface LifeBench {
   readonly activation: Gate;
   /** What the Registry was asked. */
   readonly requests: ReadonlyArray<Registration>;
+  /** The admission credentials that came along. */
+  readonly credentials: ReadonlyArray<string | null>;
 }
 
 export interface LifeBenchOptions {
@@ -83,9 +85,11 @@ export const openBench = async ({
 }: LifeBenchOptions = {}): Promise<LifeBench> => {
   const [registry, activation] = [gate(), gate()];
   const requests: Array<Registration> = [];
+  const credentials: Array<string | null> = [];
   const client: RegistryClient = {
-    register: async (request) => {
+    register: async (request, credential) => {
       requests.push(request);
+      credentials.push(credential);
       await registry.pass();
       return answer ?? { kind: "registered", agentCard: cardFor(request) };
     },
@@ -125,5 +129,5 @@ export const openBench = async ({
   let closed: Promise<void> | undefined;
   const endpoint = { ...served, close: () => (closed ??= served.close()) };
   onTestFinished(endpoint.close);
-  return { db, life, endpoint, registry, activation, requests };
+  return { db, life, endpoint, registry, activation, requests, credentials };
 };
