@@ -87,6 +87,18 @@ const registrationMutants: ReadonlyArray<SurfaceMutant> = [
     test: { file: files.agentLife, title: "status shows the exact card while the protocol comes up" },
   },
   {
+    name: "tools-before-the-protocol",
+    why: "A tool that is listed before it can work fails whoever is quick.",
+    edits: [
+      {
+        file: "packages/endpoint/src/Endpoint.ts",
+        text: "isRegistered: () => life.agent() !== null",
+        replacement: 'isRegistered: () => life.status().kind === "active"',
+      },
+    ],
+    test: { file: files.activation, title: "a whole endpoint shows its card" },
+  },
+  {
     name: "cancelled-register-stops",
     why: "What the Registry has registered is this agent, whoever waited for it.",
     edits: [

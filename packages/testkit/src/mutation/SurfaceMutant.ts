@@ -17,6 +17,7 @@ const endpoint = "packages/testkit/test/endpoint";
 
 /** Test files by what they are about. */
 export const files = {
+  activation: "packages/endpoint/test/Activation.test.ts",
   agentLife: `${operations}/AgentLife.test.ts`,
   continuations: `${operations}/Continuations.test.ts`,
   conversationPages: `${operations}/ConversationPages.test.ts`,
