@@ -59,8 +59,9 @@ verifies(
     expect(plain.stdout).toMatch(/^Restored all recovered, found .*: .*every conversation has recovered$/m);
     const again = await json("send", "agent:ada-agent", "welcome back", "--state", bob);
     expect(again["status"]).toBe("certified");
-    const history = await json("history", "agent:bob-agent", "--state", ada);
-    expect(history["records"]).toHaveLength(3);
+    // Certified at its author: the other member's commit follows.
+    const records = async () => (await json("history", "agent:bob-agent", "--state", ada))["records"];
+    await expect.poll(records, { timeout: 30_000 }).toHaveLength(3);
   },
   60_000,
 );
