@@ -84,6 +84,17 @@ verifies(
   },
 );
 
+verifies("MGT-41", "a snapshot ends where it ended when it began, however much arrives", async () => {
+  const stored = store(small, 60);
+  const { continuation } = await stored.read({ address });
+  stored.append(50);
+  const page = await stored.read({ continuation: continuation as string });
+  expect(page.records.map(({ recordHash }) => recordHash)).toEqual(
+    small.records.slice(50, 60).map(({ recordHash }) => recordHash),
+  );
+  expect(page.continuation).toBeNull();
+});
+
 verifies("MGT-42", "a page ends exactly with its fiftieth record", async () => {
   for (const [length, sizes] of [
     [1, [1]],

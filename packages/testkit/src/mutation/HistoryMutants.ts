@@ -71,7 +71,7 @@ export const historyMutants: ReadonlyArray<SurfaceMutant> = [
         replacement: "after + records.length < through.height",
       },
     ],
-    test: { file: files.historyPages, title: "a read is the chain as it was when it began" },
+    test: { file: files.historyPages, title: "a snapshot ends where it ended when it began" },
   },
   {
     name: "continuation-reusable",
@@ -143,7 +143,7 @@ export const historyMutants: ReadonlyArray<SurfaceMutant> = [
         replacement: "bytesMax: Limits.historyPageBytesMax * 50",
       },
     ],
-    test: { file: files.historyPages, title: "a read is the chain as it was when it began" },
+    test: { file: files.history, title: "C75: a page stops before 2 MiB" },
   },
   {
     name: "page-of-49",
