@@ -1,20 +1,16 @@
 // How fast certified records are verified, one by one and many at a time over the thread pool, beside the signature library
 // alone at the same signatures on the same processors. Rounds of both alternate.
 
-import { createPublicKey, type KeyObject, verify } from "node:crypto";
-import { promisify } from "node:util";
 import { verifyRecords } from "@social-harness/endpoint/store/VerifyRecords";
-import { preimageOfText } from "@social-harness/protocol/encoding/Hash";
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import * as VerifiedChain from "@social-harness/protocol/history/VerifiedChain";
 import { type ChainHead, type Trust, verifyNext } from "@social-harness/protocol/history/VerifyRecord";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
-import { Ed25519Signature, type SigningKey } from "@social-harness/protocol/identity/Identifier";
-import { verifierOf } from "@social-harness/protocol/identity/Signing";
 import * as Chains from "@social-harness/testkit/Chains";
 import * as Conversations from "../tools/vectors/Conversations.ts";
 import { registry } from "../tools/vectors/People.ts";
 import * as Rounds from "../tools/vectors/Rounds.ts";
+import * as BareSignatures from "./BareSignatures.ts";
 import type { Line, Question } from "./Line.ts";
 import { cpuMsSince, median } from "./Statistics.ts";
 
@@ -27,14 +23,6 @@ const sizes = [
 const rounds = 15;
 /** As start-up and history reads hand them over. */
 const batch = 64;
-
-const verifyInPool = promisify(verify);
-
-interface Bare {
-  readonly key: KeyObject;
-  readonly message: Buffer;
-  readonly signature: Buffer;
-}
 
 /** Of their ancestors these chains ask nothing but that no post is repeated, and they repeat none. */
 const nothingBelow = VerifiedChain.ancestryOf([]);
@@ -49,42 +37,6 @@ const pooled = async (records: ReadonlyArray<HistoryRecord>, trust: Trust): Prom
   for (let at = 0; at < records.length; at += batch) {
     head = await verifyRecords(trust, head, records.slice(at, at + batch), nothingBelow);
   }
-};
-
-/** Every signature that verifying the records checks, ready for the library: keys parsed, bytes laid out. */
-const bareOf = (records: ReadonlyArray<HistoryRecord>, { registryKey }: Trust): ReadonlyArray<Bare> => {
-  const keys = new Map<SigningKey, KeyObject>();
-  const keyOf = (x: SigningKey): KeyObject => {
-    const known = keys.get(x) ?? createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
-    keys.set(x, known);
-    return known;
-  };
-  const all: Array<Bare> = [];
-  inline(records, {
-    registryKey,
-    verifier: verifierOf((key, artifact, jcs, signature) => {
-      all.push({
-        key: keyOf(key),
-        message: preimageOfText(artifact, jcs),
-        signature: Ed25519Signature.toBytes(signature),
-      });
-      return true;
-    }),
-  });
-  return all;
-};
-
-const bareInline = (all: ReadonlyArray<Bare>): void => {
-  for (const { key, message, signature } of all) {
-    if (!verify(null, message, key, signature)) throw new Error("a signature does not verify");
-  }
-};
-
-const barePooled = async (all: ReadonlyArray<Bare>): Promise<void> => {
-  const verdicts = await Promise.all(
-    all.map(({ key, message, signature }) => verifyInPool(null, message, key, signature)),
-  );
-  if (!verdicts.every(Boolean)) throw new Error("a signature does not verify");
 };
 
 /** By the wall clock: over the pool several processors work at once. */
@@ -122,7 +74,7 @@ const inLaterRound = (n: number, count: number): ReadonlyArray<HistoryRecord> =>
 const linesOf = async (n: number, count: number, later: boolean): Promise<ReadonlyArray<Line>> => {
   const records = later ? inLaterRound(n, count) : inRoundZero(n, count);
   const trust: Trust = later ? { verifier: Ed25519.verifier, registryKey: registry.publicKey } : Chains.trust;
-  const bare = bareOf(records, trust);
+  const bare = BareSignatures.of(records, trust);
   const rates = {
     inline: [] as Array<number>,
     pooled: [] as Array<number>,
@@ -131,9 +83,9 @@ const linesOf = async (n: number, count: number, later: boolean): Promise<Readon
   };
   for (let round = 0; round < rounds; round++) {
     rates.inline.push(perProcessorSecond(count, () => inline(records, trust)));
-    rates.bareInline.push(perProcessorSecond(count, () => bareInline(bare)));
+    rates.bareInline.push(perProcessorSecond(count, () => BareSignatures.verifyInline(bare)));
     rates.pooled.push(await perSecond(count, () => pooled(records, trust)));
-    rates.barePooled.push(await perSecond(count, () => barePooled(bare)));
+    rates.barePooled.push(await perSecond(count, () => BareSignatures.verifyInPool(bare)));
   }
   const line = (how: string, ours: number, library: number, atLeast: number): Line => ({
     name: `records verified ${how}, ${n} members${later ? ", round 1" : ""}`,

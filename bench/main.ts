@@ -8,6 +8,7 @@ import process from "node:process";
 import { daemon } from "./Daemon.ts";
 import { directPost } from "./DirectPost.ts";
 import { groups } from "./Groups.ts";
+import { historyPage } from "./HistoryPage.ts";
 import { inbox } from "./Inbox.ts";
 import type { Line, Question } from "./Line.ts";
 import { isMet, ratioOf } from "./Line.ts";
@@ -21,6 +22,7 @@ const questions: ReadonlyArray<Question> = [
   throughput,
   groups,
   verification,
+  historyPage,
   router,
   inbox,
   daemon,

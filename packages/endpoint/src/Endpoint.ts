@@ -2,22 +2,20 @@
 // registration allows, and serves it over MCP. Everything below receives what it needs from here.
 
 import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
-import type * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { makeRegistryClient } from "@social-harness/registry/client/RegistryClient";
 import type { Logger } from "@social-harness/router/Logger";
-import { type ActiveAgent, startActiveAgent } from "./conversations/ActiveAgent.ts";
+import { startActiveAgent } from "./conversations/ActiveAgent.ts";
 import * as Inbox from "./ingress/Inbox.ts";
 import { startMcpServer } from "./mcp/McpServer.ts";
+import { createAgentLife } from "./operations/AgentLife.ts";
 import { createContinuations } from "./operations/Continuations.ts";
-import { withReasons, withReasonsSync } from "./operations/Failing.ts";
 import * as EventSubscription from "./operations/EventSubscription.ts";
+import { withReasons } from "./operations/Failing.ts";
 import * as Health from "./operations/Health.ts";
 import { readConversation, searchConversations, type Snapshot } from "./operations/History.ts";
 import * as Owner from "./operations/Owner.ts";
-import { OperationError } from "./operations/OperationError.ts";
-import type { Operations, RegisterInput, RegisterResult } from "./operations/Operations.ts";
-import { boundCard, register } from "./operations/Registration.ts";
+import type { Operations } from "./operations/Operations.ts";
 import { searchAgents } from "./operations/SearchAgents.ts";
 import { sendMessage } from "./operations/SendMessage.ts";
 import type { Configuration } from "./state/Configuration.ts";
@@ -109,62 +107,40 @@ const startLocked = async (
   const pending = createSignal();
   const catalog = createSignal();
   const continuations = createContinuations<Snapshot>(random, clock);
-  let agent: ActiveAgent | null = null;
-  let registering: Promise<unknown> = Promise.resolve();
 
-  const activate = async (card: AgentCard.AgentCard): Promise<void> => {
-    agent = await startActiveAgent({
-      db,
-      card,
-      signer: identity.signer,
-      sealingSecret: identity.sealing,
-      trust,
-      contactPolicy: configuration,
-      routerUrl: configuration.routerUrl,
-      routerKey: configuration.routerKey,
-      registry,
-      clock,
-      random,
-      logger,
-      onAdmitted: pending.emit,
-    });
-    opened.push(agent.close);
-    catalog.emit();
-  };
-
-  /** The running agent; every operation but register and status needs one. */
-  const active = (): ActiveAgent => {
-    if (agent === null)
-      throw new OperationError("not-registered", "this endpoint has no registered agent yet");
-    return agent;
-  };
-
-  const registerOnce = async (input: RegisterInput): Promise<RegisterResult> => {
-    const card = boundCard(db, identity);
-    if (card !== null) {
-      if (agent === null) await activate(card);
-      return { kind: "registered", agentCard: card };
-    }
-    const result = await register(
-      { db, identity, registry, registryKey: configuration.registryKey, admission: configuration.admission },
-      input,
-    );
-    if (result.kind === "registered") await activate(result.agentCard);
-    return result;
-  };
+  const life = createAgentLife({
+    db,
+    identity,
+    registry,
+    registryKey: configuration.registryKey,
+    admission: configuration.admission,
+    start: async (card) => {
+      const agent = await startActiveAgent({
+        db,
+        card,
+        signer: identity.signer,
+        sealingSecret: identity.sealing,
+        trust,
+        contactPolicy: configuration,
+        routerUrl: configuration.routerUrl,
+        routerKey: configuration.routerKey,
+        registry,
+        clock,
+        random,
+        logger,
+        onAdmitted: pending.emit,
+      });
+      opened.push(agent.close);
+      return agent;
+    },
+    onActivated: catalog.emit,
+  });
+  const { active } = life;
 
   const operations: Operations = {
-    isRegistered: () => agent !== null,
-    register: (input) => {
-      const result = registering.then(() => registerOnce(input));
-      registering = result.catch(() => undefined);
-      return result;
-    },
-    status: () =>
-      withReasonsSync(() => {
-        const agentCard = boundCard(db, identity);
-        return agentCard === null ? { kind: "unregistered" } : { kind: "active", agentCard };
-      }),
+    isRegistered: () => life.agent() !== null,
+    register: life.register,
+    status: life.status,
     searchAgents: async (input) => {
       active();
       return searchAgents(registry, input);
@@ -196,15 +172,14 @@ const startLocked = async (
     onCatalogChanged: catalog.subscribe,
   };
 
-  const card = boundCard(db, identity);
-  if (card !== null) await activate(card);
+  await life.resume();
   const { mode } = configuration;
   const tokens = Tokens.reader(stateFolder, mode, (explanation) =>
     logger("warn", "a token cannot be used", { explanation }),
   );
   // Once before anybody comes: whoever starts the endpoint hears of a token that opens nothing.
   tokens();
-  const health = (): Health.Health => Health.read(db, agent);
+  const health = (): Health.Health => Health.read(db, life.agent());
   const mcp = await startMcpServer({
     operations,
     health,
@@ -227,11 +202,11 @@ const startLocked = async (
   const close = async (): Promise<void> => {
     EndpointFile.remove(stateFolder);
     // Whoever waits is answered first: calls to the Registry fail now, sends are pending.
-    agent?.endWaits();
+    life.agent()?.endWaits();
     registry.close();
     await mcp.close();
-    await registering;
-    await agent?.close();
+    await life.settled();
+    await life.agent()?.close();
     db.close();
     lock.release();
   };

@@ -59,9 +59,9 @@ verifies(
     expect(plain.stdout).toMatch(/^Restored all recovered, found .*: .*every conversation has recovered$/m);
     const again = await json("send", "agent:ada-agent", "welcome back", "--state", bob);
     expect(again["status"]).toBe("certified");
-    // Certified is what the author's answer says; the other commits when the notice has reached it.
+    // Certified at its author: the other member's commit follows.
     const records = async () => (await json("history", "agent:bob-agent", "--state", ada))["records"];
-    await expect.poll(records, { timeout: 10_000 }).toHaveLength(3);
+    await expect.poll(records, { timeout: 30_000 }).toHaveLength(3);
   },
   60_000,
 );

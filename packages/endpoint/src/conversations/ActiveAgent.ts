@@ -249,11 +249,18 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
   const expire = (turn: Turn): void =>
     conversations.feedEach(turn, idsWithIntentsSince(turn.db, turn.now - intentLifetimeMs), { kind: "tick" });
 
-  await turns.run((turn) => {
+  const begin = (turn: Turn): void => {
     Cards.keep(turn.db, card);
     expire(turn);
     conversations.feedEach(turn, conversations.active(turn), { kind: "resumed" });
-  });
+  };
+  try {
+    await turns.run(begin);
+  } catch (error) {
+    timers.close();
+    await turns.close();
+    throw error;
+  }
   tellForgotten(null);
   for (const row of db.all("SELECT DISTINCT sender_agent_id FROM held_envelope")) {
     lookUp(row["sender_agent_id"] as AgentId);

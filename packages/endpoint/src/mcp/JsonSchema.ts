@@ -1,5 +1,6 @@
 // The fragments of JSON Schema that tools advertise. Hosts refuse a union at a schema's root, so every root is one
-// closed object whose alternatives are optional fields; decoders enforce the exact union.
+// closed object whose alternatives are optional fields; decoders enforce the exact union. Some hosts compile patterns without
+// lookaround, and models read the description of every property. Implements MGT-08 and MGT-117.
 
 import type { JSONObject } from "@modelcontextprotocol/server";
 import * as Base64Url from "@social-harness/protocol/encoding/Base64Url";
@@ -29,25 +30,28 @@ export const matching = (pattern: RegExp | string, description: string): Fragmen
 /** An identifier: a prefix and the canonical base64url of so many bytes. */
 export const id = (prefix: string, byteCount: number, description: string): Fragment =>
   matching(Base64Url.patternOf(byteCount, prefix), description);
-export const oneOf = (values: ReadonlyArray<string>, description?: string): Fragment => ({
+export const oneOf = (values: ReadonlyArray<string>, description: string): Fragment => ({
   type: "string",
   enum: [...values],
-  ...(description === undefined ? {} : { description }),
+  description,
 });
-export const list = (items: Fragment, description?: string): Fragment => ({
+export const list = (items: Fragment, description: string): Fragment => ({
   type: "array",
   items,
-  ...(description === undefined ? {} : { description }),
+  description,
 });
 export const flag = (description: string): Fragment => ({ type: "boolean", description });
 
-export const agentName = (description: string): Fragment =>
-  matching("^(?=.{3,32}$)[a-z0-9]+(-[a-z0-9]+)*$", description);
+export const agentName = (description: string): Fragment => ({
+  ...matching("^[a-z0-9]+(-[a-z0-9]+)*$", description),
+  minLength: 3,
+  maxLength: 32,
+});
 
 export const agentCard: Fragment = {
   ...object(
     {
-      kind: oneOf(["agent_card"]),
+      kind: oneOf(["agent_card"], "Always agent_card."),
       agentId: id("agt_", 16, "Derived from the signing key."),
       principalId: id("prn_", 16, "The person or organisation that the agent acts for."),
       agentName: agentName("The registered name."),
@@ -79,15 +83,18 @@ const content: Fragment = {
   description: "What the sender wrote: text and data parts.",
   items: {
     anyOf: [
-      object({ type: oneOf(["text"]), text: { type: "string" } }, ["type", "text"]),
-      object({ type: oneOf(["data"]), value: {} }, ["type", "value"]),
+      object({ type: oneOf(["text"], "A text part."), text: text("What it says.") }, ["type", "text"]),
+      object({ type: oneOf(["data"], "A data part."), value: { description: "Any JSON." } }, [
+        "type",
+        "value",
+      ]),
     ],
   },
 };
 
 const message = (kind: string, more: Record<string, Fragment>): Fragment => {
   const properties = {
-    kind: oneOf([kind]),
+    kind: oneOf([kind], "Direct: from one agent to another. Group: among at least three."),
     postId: id("pst_", 32, "The post, unique per sender."),
     address: text("The conversation; answer to this address."),
     sender: text("Who wrote it, proven by signature."),
@@ -99,14 +106,18 @@ const message = (kind: string, more: Record<string, Fragment>): Fragment => {
 
 /** The items that an inbox holds. */
 export const item: Fragment = {
+  description: "What arrived: another agent's words, or how an own send ended.",
   anyOf: [
     object(
       {
-        kind: oneOf(["multicast"]),
+        kind: oneOf(["multicast"], "A message that asks for no formal answer."),
         message: {
+          description: "The message and where it stands.",
           anyOf: [
             message("direct", {}),
-            message("group", { members: list({ type: "string" }, "All members, the local agent included.") }),
+            message("group", {
+              members: list(text("agent:<name>."), "All members, the local agent included."),
+            }),
           ],
         },
       },
@@ -114,10 +125,16 @@ export const item: Fragment = {
     ),
     object(
       {
-        kind: oneOf(["operationFailed"]),
+        kind: oneOf(["operationFailed"], "An own send that ended without its effect."),
         postId: id("pst_", 32, "The post that ended without its effect."),
         to: text("Where it was sent."),
-        error: object({ reason: { type: "string" }, message: { type: "string" } }, ["reason", "message"]),
+        error: {
+          ...object({ reason: text("Why, as a word."), message: text("Why, as a sentence.") }, [
+            "reason",
+            "message",
+          ]),
+          description: "Why it ended.",
+        },
       },
       ["kind", "to", "error"],
     ),

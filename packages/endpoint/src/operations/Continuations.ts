@@ -1,11 +1,11 @@
 // Single-use capabilities for the rest of a history snapshot. In memory only: a restart discards them all, and no SQLite
-// read transaction lives as long as they do. Implements MGT-43 to MGT-45.
+// read transaction lives as long as they do. Implements MGT-43 to MGT-45, MGT-108 and MGT-109.
 
 import { Opaque32 } from "@social-harness/protocol/identity/Identifier";
 
 export interface Continuations<Snapshot> {
-  /** Mints a continuation that no live one equals; the oldest goes when there are too many. */
-  readonly mint: (snapshot: Snapshot) => Opaque32;
+  /** Mints one that is neither live nor `spent`, the one that brought its caller here; the oldest goes when there are too many. */
+  readonly mint: (snapshot: Snapshot, spent: string | null) => Opaque32;
   /** The snapshot, once; null for anything that is not a live continuation. */
   readonly redeem: (continuation: string) => Snapshot | null;
 }
@@ -25,9 +25,10 @@ export const createContinuations = <Snapshot>(
     }
   };
   return {
-    mint: (snapshot) => {
-      let continuation = Opaque32.fromBytes(random(32));
-      while (live.has(continuation)) continuation = Opaque32.fromBytes(random(32));
+    mint: (snapshot, spent) => {
+      const draw = (): Opaque32 => Opaque32.fromBytes(random(32));
+      let continuation = draw();
+      while (live.has(continuation) || continuation === spent) continuation = draw();
       live.set(continuation, { snapshot, expiresAt: clock() + idleMsMax });
       expire();
       return continuation;

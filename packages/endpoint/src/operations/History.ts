@@ -1,19 +1,21 @@
 // search_conversations and read_conversation: the owner's complete certified history, each returned record verified from
-// the store's rows. Reads create no delivery and hold no transaction between pages. Implements MGT-32 to MGT-51.
+// the store's rows. Reads create no delivery and hold no transaction between pages. Implements MGT-32 to MGT-51 and MGT-110 to MGT-113.
 
 import * as Address from "@social-harness/protocol/address/Address";
 import type { Head } from "@social-harness/protocol/conversation/State";
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import { RecordError } from "@social-harness/protocol/history/RecordError";
 import * as Membership from "@social-harness/protocol/history/Membership";
+import * as Reanchor from "@social-harness/protocol/history/Reanchor";
 import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
-import type { ConversationId, RecordHash } from "@social-harness/protocol/identity/Identifier";
+import type { AnchorHash, ConversationId, RecordHash } from "@social-harness/protocol/identity/Identifier";
 import * as Limits from "@social-harness/protocol/Limits";
 import type { RegistryClient } from "@social-harness/registry/client/RegistryClient";
 import { RegistryError } from "@social-harness/registry/client/RegistryError";
 import * as ConversationRows from "../conversations/ConversationRows.ts";
 import type { Database } from "../store/Database.ts";
+import * as AnchorRows from "../store/AnchorRows.ts";
 import * as RecordRows from "../store/RecordRows.ts";
 import { headBefore } from "../store/StartUpCheck.ts";
 import * as StoredAncestry from "../store/StoredAncestry.ts";
@@ -67,14 +69,15 @@ export const readConversation = (
   input: ReadConversationInput,
 ): Promise<ReadConversationResult> =>
   withReasons(async () => {
-    const snapshot =
-      "continuation" in input
-        ? options.continuations.redeem(input.continuation)
-        : await observe(options, input.address, input.afterRecordHash);
+    if (!("continuation" in input)) {
+      return readPage(options, await observe(options, input.address, input.afterRecordHash), null);
+    }
+    // Taken out before anything is awaited: of many calls with the same continuation one goes on.
+    const snapshot = options.continuations.redeem(input.continuation);
     if (snapshot === null) {
       throw new OperationError("invalid-continuation", "the continuation is unknown, used or expired");
     }
-    return readPage(options, snapshot);
+    return readPage(options, snapshot, input.continuation);
   });
 
 const damaged = (what: string, cause?: unknown): OperationError =>
@@ -134,7 +137,11 @@ const refuseStrayHistory = (db: Database, conversationId: ConversationId): void 
   }
 };
 
-const readPage = async (options: HistoryOptions, snapshot: Snapshot): Promise<ReadConversationResult> => {
+const readPage = async (
+  options: HistoryOptions,
+  snapshot: Snapshot,
+  spent: string | null,
+): Promise<ReadConversationResult> => {
   const { db, continuations } = options;
   const { conversationId, through, after } = snapshot;
   const { records, hasMore } = RecordRows.list(db, conversationId, {
@@ -151,7 +158,7 @@ const readPage = async (options: HistoryOptions, snapshot: Snapshot): Promise<Re
     kind: "page",
     records,
     continuation: hasMore
-      ? continuations.mint({ conversationId, after: last.recordCore.action.height, through })
+      ? continuations.mint({ conversationId, after: last.recordCore.action.height, through }, spent)
       : null,
   };
 };
@@ -183,11 +190,23 @@ const verifyPage = async (
   if (first === undefined) return;
   const conversation = ConversationRows.load(db, trust, conversationId);
   if (conversation === null) throw damaged("the conversation's row is missing");
+  const { height } = first.recordCore.action;
+  if (!RecordRows.areInOrder(db, conversationId, height, height + records.length))
+    throw damaged("a record was not committed in its own order");
+  for (const anchorHash of new Set(records.flatMap(anchorHashesOf))) {
+    if (AnchorRows.find(db, conversationId, anchorHash) === null)
+      throw damaged("a record stands under an anchor that is not there");
+  }
   try {
-    const ancestry = StoredAncestry.below(db, conversationId, first.recordCore.action.height);
+    const ancestry = StoredAncestry.below(db, conversationId, height);
     await verifyRecords(trust, headBefore(db, conversation, first), records, ancestry);
   } catch (error) {
     if (!(error instanceof RecordError)) throw error;
     throw damaged(`a record does not verify: ${error.message}`, error);
   }
 };
+
+const anchorHashesOf = ({ recordCore, durabilityAnchor }: HistoryRecord): ReadonlyArray<AnchorHash> =>
+  durabilityAnchor === null
+    ? [recordCore.anchorHash]
+    : [recordCore.anchorHash, Reanchor.hashOf(durabilityAnchor)];

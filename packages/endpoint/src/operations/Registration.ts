@@ -1,5 +1,5 @@
 // Registering this endpoint's agent: ids written down before the Registry is asked, so that a lost answer is asked for
-// again exactly; the card written down before anybody is told. Implements MGT-20 to MGT-26.
+// again exactly; the card written down before anybody is told. Implements MGT-20 to MGT-22, MGT-101 and MGT-102.
 
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type { OperationId, PrincipalId, SigningKey } from "@social-harness/protocol/identity/Identifier";
@@ -40,6 +40,17 @@ export interface PlannedRegistration {
   readonly agentName: AgentName;
 }
 
+/** What the Registry says of `asked` once this endpoint's registration is bound, without asking it; null: `registered`. */
+export const conflictOf = (
+  db: Database,
+  asked: PlannedRegistration,
+): "idempotency_conflict" | "key_already_registered" | null => {
+  const row = db.get("SELECT * FROM registration WHERE agent_card IS NOT NULL");
+  if (row === undefined || row["operation_id"] !== asked.operationId) return "key_already_registered";
+  const isSame = row["principal_id"] === asked.principalId && row["agent_name"] === asked.agentName;
+  return isSame ? null : "idempotency_conflict";
+};
+
 const plan = (db: Database, { operationId, principalId, agentName }: PlannedRegistration): void => {
   db.run(
     `INSERT INTO registration (one, operation_id, principal_id, agent_name) VALUES (1, ?, ?, ?)
@@ -59,6 +70,8 @@ export const register = (options: RegisteringOptions, input: RegisterInput): Pro
   withReasons(async () => {
     const { db, identity, registry, registryKey } = options;
     db.transaction(() => plan(db, input));
+    // Begun before signing: a signer that takes its time takes it from the Registry's.
+    const deadline = AbortSignal.timeout(Limits.registryDeadlineMs);
     const request = Registration.sign(identity.signer, {
       operationId: input.operationId,
       principalId: input.principalId,
@@ -68,9 +81,7 @@ export const register = (options: RegisteringOptions, input: RegisterInput): Pro
     });
     const credential = input.admission === undefined ? options.admission : admissionOf(input.admission);
     if (credential === "malformed") return { kind: "admission_refused" };
-    const answer = await registry.register(request, credential ?? null, {
-      deadlineMs: Limits.registryDeadlineMs,
-    });
+    const answer = await registry.register(request, credential ?? null, { deadline });
     if (answer.kind === "registered") {
       const encoded = AgentCard.encode(answer.agentCard);
       db.transaction(() => db.run("UPDATE registration SET agent_card = ? WHERE one = 1", encoded));

@@ -85,6 +85,22 @@ export const heightOf = (db: Database, conversationId: ConversationId, recordHas
   return row === undefined ? null : Number(row["height"]);
 };
 
+/** Whether the records of these heights, inclusive, were each committed after the one below it. */
+export const areInOrder = (
+  db: Database,
+  conversationId: ConversationId,
+  from: number,
+  through: number,
+): boolean =>
+  db.get(
+    `SELECT 1 FROM record AS upper JOIN record AS lower
+       ON lower.conversation_id = upper.conversation_id AND lower.height = upper.height - 1
+     WHERE upper.conversation_id = ? AND upper.height BETWEEN ? AND ? AND lower.sequence >= upper.sequence LIMIT 1`,
+    conversationId,
+    from,
+    through,
+  ) === undefined;
+
 /** What the fields of a record add to its two texts wherever records are listed. */
 const frameBytes = 96;
 

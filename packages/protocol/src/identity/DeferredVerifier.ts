@@ -1,5 +1,5 @@
-// A verifier that believes everything at once and finds out afterwards, many signatures together on the thread pool. Only
-// for code that refuses as soon as one signature does not verify: what it did with a false one is then thrown away.
+// A verifier that believes everything at once while the thread pool finds out, beside whoever goes on asking. Only for code
+// that refuses as soon as one signature does not verify: what it did with a false one is then thrown away.
 // Implements HIS-118.
 
 import * as Ed25519 from "./Ed25519.ts";
@@ -18,7 +18,7 @@ const repeatedMax = 1_024;
 
 export const create = (): DeferredVerifier => {
   const repeated = new Set<string>();
-  let asked: Array<Parameters<Verifier["verifyText"]>> = [];
+  let asked: Array<Promise<boolean>> = [];
   const isKnown = (spelled: string): boolean => {
     if (repeated.has(spelled)) return true;
     if (repeated.size >= repeatedMax) repeated.clear();
@@ -28,13 +28,14 @@ export const create = (): DeferredVerifier => {
   return {
     verifier: verifierOf((key, artifact, jcs, signature) => {
       const known = artifact === repeatedArtifact && isKnown([key, signature, jcs].join());
-      if (!known) asked.push([key, artifact, jcs, signature]);
+      // A pool that fails has verified nothing; whoever asks again without it learns what is amiss.
+      if (!known) asked.push(Ed25519.verifyInPool(key, artifact, jcs, signature).catch(() => false));
       return true;
     }),
     settle: async () => {
       const now = asked;
       asked = [];
-      const verdicts = await Promise.all(now.map((one) => Ed25519.verifyInPool(...one)));
+      const verdicts = await Promise.all(now);
       if (verdicts.every(Boolean)) return true;
       repeated.clear();
       return false;

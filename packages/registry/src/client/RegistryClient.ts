@@ -21,6 +21,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** From the call to its result; `callMs` when absent. Past it the call fails as `unavailable`. */
   readonly deadlineMs?: number;
+  /** A deadline that has begun before the call, in the place of `deadlineMs`. */
+  readonly deadline?: AbortSignal;
 }
 
 /** Every method rejects with `RegistryError` and nothing else. */
@@ -51,12 +53,11 @@ const abortedError = (): RegistryError => new RegistryError("aborted", "the call
 
 /** The result of `work` under a deadline and the caller's signal. */
 const bounded = async <T>(
-  { signal, deadlineMs = Limits.callMs }: CallOptions,
+  { signal, deadlineMs = Limits.callMs, deadline = AbortSignal.timeout(deadlineMs) }: CallOptions,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> => {
   const aborted = (): boolean => signal?.aborted === true;
   if (aborted()) throw abortedError();
-  const deadline = AbortSignal.timeout(deadlineMs);
   try {
     return await work(signal === undefined ? deadline : AbortSignal.any([signal, deadline]));
   } catch (cause) {

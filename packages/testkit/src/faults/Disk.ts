@@ -4,8 +4,9 @@
 import { copyFileSync, existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { State } from "@social-harness/protocol/conversation/State";
-import type { Evidence } from "@social-harness/protocol/history/Evidence";
+import type { Evidence, RouterAnchor } from "@social-harness/protocol/history/Evidence";
 import type { Membership } from "@social-harness/protocol/history/Membership";
+import { bodyOf } from "@social-harness/protocol/history/Reanchor";
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 
 export type VoteKind = "action" | "durability";
@@ -91,13 +92,14 @@ const votesOfState = (conversationId: string, { open, behind, anchor }: State): 
 
 const votesOfEvidence = (conversationId: string, row: Row): ReadonlyArray<Vote> => {
   const evidence = JSON.parse(String(row["evidence"])) as Evidence;
-  const round = evidence.routerAnchor.kind === "genesis_anchor" ? evidence.routerAnchor.round : 0;
-  const at = { conversationId, height: Number(row["height"]), round, recordHash: String(row["record_hash"]) };
+  const { routerAnchor, durabilityAnchor } = evidence;
+  const at = { conversationId, height: Number(row["height"]), recordHash: String(row["record_hash"]) };
+  const under = (anchor: RouterAnchor) => ({ ...at, round: bodyOf(anchor).round });
   const signers = (signatures: Evidence["actionSignatures"]) =>
     signatures.map(({ signerAgentId, signature }) => [signerAgentId, signature] as const);
   return [
-    ...votesOf(at, "action", signers(evidence.actionSignatures)),
-    ...votesOf(at, "durability", signers(evidence.durabilityVotes)),
+    ...votesOf(under(routerAnchor), "action", signers(evidence.actionSignatures)),
+    ...votesOf(under(durabilityAnchor ?? routerAnchor), "durability", signers(evidence.durabilityVotes)),
   ];
 };
 

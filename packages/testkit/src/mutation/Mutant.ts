@@ -10,12 +10,16 @@ export interface Edit {
   readonly replacement: string;
 }
 
-export interface Mutant {
+export interface Bug {
   readonly name: string;
   /** What goes wrong without the rule, in one sentence. */
   readonly why: string;
   /** Mostly one. More where a rule is kept in several places and each of them would do. */
   readonly edits: ReadonlyArray<Edit>;
+}
+
+/** A bug of the protocol, for the simulator to see. */
+export interface Mutant extends Bug {
   /** The scenario that shows it best; null: all by their shares. */
   readonly scenario: ScenarioName | null;
   /** Seeds within which the simulator must find it. */
@@ -26,7 +30,7 @@ const occurrences = (source: string, text: string): number => source.split(text)
 
 /** Edits whose text does not occur exactly once, as readable lines. */
 export const problemsOf = (
-  { name, edits }: Mutant,
+  { name, edits }: Bug,
   read: (file: string) => string | null,
 ): ReadonlyArray<string> =>
   edits.flatMap(({ file, text }) => {
@@ -36,16 +40,16 @@ export const problemsOf = (
     return count === 1 ? [] : [`${name}: its text occurs ${count} times in ${file}`];
   });
 
-/** Exchanges every text of a mutant. Throws when one does not occur exactly once. */
+/** Exchanges every text of a bug. Throws when one does not occur exactly once. */
 export const apply = (
-  mutant: Mutant,
+  bug: Bug,
   read: (file: string) => string,
   write: (file: string, source: string) => void,
 ): void => {
-  for (const { file, text, replacement } of mutant.edits) {
+  for (const { file, text, replacement } of bug.edits) {
     const [before, after, ...more] = read(file).split(text);
     if (before === undefined || after === undefined || more.length > 0)
-      throw new RangeError(problemsOf(mutant, read)[0]);
+      throw new RangeError(problemsOf(bug, read)[0]);
     write(file, before + replacement + after);
   }
 };

@@ -1,8 +1,9 @@
-// A copy of the sources that the simulator stands on, in a temporary folder: what is changed there changes nothing here.
-// Packages of this repository resolve into the copy, everything else to where it is installed.
+// A copy of the sources that the simulator stands on, or of all that the tests stand on, in a temporary folder: what is changed
+// there changes nothing here. Packages of this repository resolve into the copy, everything else to where it is installed.
 
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -17,8 +18,29 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 const scope = "@social-harness";
-/** The packages whose sources a simulation imports. */
-const packages = ["endpoint", "protocol", "router", "testkit"];
+interface Contents {
+  readonly packages: ReadonlyArray<string>;
+  /** Of each package, where it has them. */
+  readonly parts: ReadonlyArray<string>;
+  /** Beside the packages. */
+  readonly rest: ReadonlyArray<string>;
+}
+
+const extents = {
+  /** What a simulation imports. */
+  simulation: {
+    packages: ["endpoint", "protocol", "router", "testkit"],
+    parts: ["package.json", "src"],
+    rest: [],
+  },
+  /** What the tests run. */
+  tests: {
+    packages: ["cli", "endpoint", "log", "protocol", "registry", "router", "testkit"],
+    parts: ["package.json", "src", "test", "bin"],
+    rest: ["package.json", "tools", "vectors", "vitest.config.ts"],
+  },
+} as const satisfies Readonly<Record<string, Contents>>;
+export type Extent = keyof typeof extents;
 
 export interface SourceCopy {
   readonly folder: string;
@@ -37,11 +59,12 @@ export const readOriginal = (file: string): string | null => {
 };
 
 /** Copies the repository, or an earlier copy of it. */
-export const create = (from: string = root): SourceCopy => {
+export const create = (from: string = root, extent: Extent = "simulation"): SourceCopy => {
+  const { packages, parts, rest }: Contents = extents[extent];
   const folder = mkdtempSync(join(tmpdir(), "social-harness-mutant-"));
-  for (const name of packages)
-    for (const part of ["package.json", "src"])
-      cpSync(join(from, "packages", name, part), join(folder, "packages", name, part), { recursive: true });
+  const inPackages = packages.flatMap((name) => parts.map((part) => join("packages", name, part)));
+  for (const path of [...inPackages, ...rest])
+    if (existsSync(join(from, path))) cpSync(join(from, path), join(folder, path), { recursive: true });
   const modules = join(folder, "node_modules");
   mkdirSync(join(modules, scope), { recursive: true });
   for (const name of packages) symlinkSync(join(folder, "packages", name), join(modules, scope, name));

@@ -1,6 +1,7 @@
 // `npm run mutants [-- --only NAME] [--seeds N] [--seed S] [--jobs J] [--json]`: breaks one rule of the protocol after the
 // other and asks whether the simulator sees it. Prints which oracle objected, at which seed, after how many. Exits with 1
-// when a bug goes unseen, or when the sources no longer have the text that it changes.
+// when a bug goes unseen, or when the sources no longer have the text that it changes. With `--surface` the bugs are those
+// of the endpoint's surface, and tests that are named for them have to see them.
 
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
@@ -8,6 +9,7 @@ import { type Hunted, huntAll } from "./Hunt.ts";
 import { problemsOf } from "./Mutant.ts";
 import { mutants } from "./Mutants.ts";
 import { readOriginal } from "./SourceCopy.ts";
+import { surface } from "./Surface.ts";
 
 const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
@@ -30,12 +32,17 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     jobs: { type: "string" },
     json: { type: "boolean", default: false },
+    surface: { type: "boolean", default: false },
   },
 });
 const first = countOf(values.seed, "seed");
 const seeds = values.seeds === undefined ? null : countOf(values.seeds, "seeds");
 const jobs = Math.max(1, values.jobs === undefined ? availableParallelism() : countOf(values.jobs, "jobs"));
-const { only } = values;
+const { only, json } = values;
+if (values.surface) {
+  const complain = (line: string): void => void process.stderr.write(`${line}\n`);
+  process.exit(await surface({ only, jobs, json, print, complain }));
+}
 const chosen = only === undefined ? mutants : mutants.filter(({ name }) => only.includes(name));
 if (chosen.length === 0) fail(`no such mutant; there are ${mutants.map(({ name }) => name).join(", ")}`);
 

@@ -22,21 +22,24 @@ const scene = async (): Promise<Scene> => {
   return { network, gate, newcomer: (label) => startNewcomer(network.folder, label, network, gate.url) };
 };
 
-/** Takes the Registry's deadlines into the test's hands. */
+/** Takes the Registry's deadlines into the test's hands: they pass when the test says how late it is. */
 const heldDeadlines = () => {
   const wait = AbortSignal.timeout;
-  const controllers: Array<AbortController> = [];
+  let now = 0;
+  const deadlines: Array<{ readonly at: number; readonly controller: AbortController }> = [];
   const spy = vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => {
     if (ms !== Limits.registryDeadlineMs) return wait.call(AbortSignal, ms);
     const controller = new AbortController();
-    controllers.push(controller);
+    deadlines.push({ at: now + ms, controller });
     return controller.signal;
   });
   onTestFinished(() => spy.mockRestore());
   return {
-    count: () => controllers.length,
-    pass: () => {
-      for (const controller of controllers) controller.abort(new DOMException("time is up", "TimeoutError"));
+    count: () => deadlines.length,
+    advanceTo: (ms: number) => {
+      now = ms;
+      for (const { at, controller } of deadlines)
+        if (at <= now) controller.abort(new DOMException("time is up", "TimeoutError"));
     },
   };
 };
@@ -78,22 +81,42 @@ verifies(["MGT-20", "MGT-21"], "register ends in each of its results, and the fi
   });
 });
 
-verifies("MGT-22", "C23: a Registry that does not answer in time binds nothing", async () => {
+verifies("MGT-22", "C23: a Registry that answers after 29.9 s registers", async () => {
   const { gate, newcomer } = await scene();
   const ada = await newcomer("ada");
-  const asked = registration("ada-agent");
   const deadlines = heldDeadlines();
   gate.shut();
-  const call = failureOf(ada.call("register", asked));
+  const call = ada.call("register", registration("ada-agent"));
   await gate.untilKnocked();
-  expect(deadlines.count()).toBe(1);
-  deadlines.pass();
-  expect(await call).toEqual(unavailable);
-  expect(await ada.call("status")).toEqual({ kind: "unregistered" });
-  expect(await ada.tools()).toEqual(["register", "status"]);
+  deadlines.advanceTo(29_900);
   gate.open();
-  expect(await ada.call("register", asked)).toMatchObject({ kind: "registered" });
+  expect(await call).toMatchObject({ kind: "registered" });
+  expect(deadlines.count()).toBe(1);
 });
+
+verifies(
+  ["MGT-22", "MGT-21"],
+  "C23: one that answers after 30.1 s binds nothing, and is asked again exactly",
+  async () => {
+    const { gate, newcomer } = await scene();
+    const ada = await newcomer("ada");
+    const asked = registration("ada-agent");
+    const deadlines = heldDeadlines();
+    gate.holdAnswers();
+    const call = failureOf(ada.call("register", asked));
+    await gate.untilAnswered();
+    deadlines.advanceTo(30_100);
+    expect(await call).toEqual(unavailable);
+    gate.open();
+    expect(await ada.call("status")).toEqual({ kind: "unregistered" });
+    expect(await ada.tools()).toEqual(["register", "status"]);
+    // What the Registry registered too late is still this agent's, and nobody else's.
+    expect(await ada.call("register", { ...asked, agentName: "ada-again" })).toEqual({
+      kind: "idempotency_conflict",
+    });
+    expect(await ada.call("register", asked)).toMatchObject({ kind: "registered" });
+  },
+);
 
 verifies(
   ["MGT-23", "MGT-24"],
@@ -127,7 +150,7 @@ verifies(
 
 verifies(
   ["MGT-30", "MGT-31"],
-  "search_agents finds one, lists in order, and does not wait for a silent Registry for ever",
+  "C23: search_agents finds one, lists in order, and does not wait for a silent Registry for ever",
   async () => {
     const { gate, network, newcomer } = await scene();
     const ada = await newcomer("ada");
@@ -155,13 +178,21 @@ verifies(
     expect(await ada.call("status")).toEqual({ kind: "active", agentCard });
 
     const deadlines = heldDeadlines();
-    gate.shut();
-    const calls = [{ agentName: "cyd-agents" }, { prefix: "cyd" }].map((input) =>
-      failureOf(ada.call("search_agents", input)),
-    );
+    const search = (inputs: ReadonlyArray<object>) => {
+      gate.shut();
+      return inputs.map((input) => ada.call("search_agents", input));
+    };
+    const slow = search([{ agentName: "cyd-agents" }, { prefix: "cyd" }]);
     await until("both are being asked", () => deadlines.count() >= 2);
     await gate.untilKnocked();
-    deadlines.pass();
+    deadlines.advanceTo(29_900);
+    gate.open();
+    expect(await Promise.all(slow)).toMatchObject([{ kind: "not_found" }, { kind: "page" }]);
+
+    const calls = search([{ agentName: "cyd-agents" }, { prefix: "cyd" }]).map(failureOf);
+    await until("both are being asked", () => deadlines.count() >= 4);
+    await gate.untilKnocked();
+    deadlines.advanceTo(29_900 + 30_100);
     expect(await Promise.all(calls)).toEqual([unavailable, unavailable]);
   },
 );

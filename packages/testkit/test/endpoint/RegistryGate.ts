@@ -1,4 +1,4 @@
-// A door in front of a real Registry: it can hold requests back, and it can lose an answer after the Registry has acted.
+// A door in front of a real Registry: it can hold requests back, hold answers back that the Registry gave, or lose one.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,6 +12,10 @@ export interface RegistryGate {
   readonly open: () => void;
   /** Resolves when a request stands at the shut door. */
   readonly untilKnocked: () => Promise<void>;
+  /** From now on the Registry acts, and its answers stay here until `open`. */
+  readonly holdAnswers: () => void;
+  /** Resolves when an answer of the Registry is held back. */
+  readonly untilAnswered: () => Promise<void>;
   /** The next answer breaks off after the Registry gave it. */
   readonly loseNextAnswer: () => void;
   readonly close: () => Promise<void>;
@@ -20,14 +24,19 @@ export interface RegistryGate {
 export const startRegistryGate = async (target: string): Promise<RegistryGate> => {
   let door = Promise.withResolvers<void>();
   door.resolve();
+  let exit = Promise.withResolvers<void>();
+  exit.resolve();
   let losing = false;
   let waiting = 0;
+  let held = 0;
   const server = createServer((request, response) => {
     const handOn = async (): Promise<void> => {
       const body = await buffer(request);
       waiting++;
       await door.promise;
       waiting--;
+      // Whoever knocked may be gone when the door opens: a request that never arrived whole is none.
+      if (request.socket.destroyed) return;
       const { host: _host, connection: _connection, ...headers } = request.headers;
       const answer = await fetch(target + request.url, {
         method: "POST",
@@ -35,6 +44,9 @@ export const startRegistryGate = async (target: string): Promise<RegistryGate> =
         body,
       });
       const bytes = Buffer.from(await answer.arrayBuffer());
+      held++;
+      await exit.promise;
+      held--;
       if (losing) {
         losing = false;
         response.destroy();
@@ -43,7 +55,7 @@ export const startRegistryGate = async (target: string): Promise<RegistryGate> =
       response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" });
       response.end(bytes);
     };
-    // Whoever knocked may be gone when the door opens.
+    // Nor need anybody be there for the answer.
     handOn().catch(() => response.destroy());
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
@@ -52,13 +64,21 @@ export const startRegistryGate = async (target: string): Promise<RegistryGate> =
     shut: () => {
       door = Promise.withResolvers();
     },
-    open: () => door.resolve(),
+    open: () => {
+      door.resolve();
+      exit.resolve();
+    },
     untilKnocked: () => until("a request stands at the door", () => waiting > 0),
+    holdAnswers: () => {
+      exit = Promise.withResolvers();
+    },
+    untilAnswered: () => until("an answer is held back", () => held > 0),
     loseNextAnswer: () => {
       losing = true;
     },
     close: () => {
       door.resolve();
+      exit.resolve();
       server.closeAllConnections();
       return new Promise((closed) => server.close(() => closed()));
     },

@@ -10,8 +10,9 @@ const decode = Tool.exactly(Schema.Struct({ deliveryToken: DeliveryToken.schema 
 export const acknowledgeDelivery = Tool.define({
   name: "acknowledge_delivery",
   description:
-    "Take one item out of the inbox once it is handled. Repeating it is harmless. Nobody else is told, and nothing " +
-    "is sent.",
+    "Take one item out of the inbox once it is handled. Repeating it is harmless. Nobody else is told, and nothing is " +
+    "sent: answer with send_message first. Failures: unknown-delivery: no item has that token; read the inbox again. " +
+    "delivery-conflict: another consumer is taking it at this moment; read the inbox again.",
   annotations: {
     title: "Acknowledge a message",
     readOnlyHint: false,

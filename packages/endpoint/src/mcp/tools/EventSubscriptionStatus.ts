@@ -5,8 +5,9 @@ import * as JsonSchema from "../JsonSchema.ts";
 import * as Tool from "../Tool.ts";
 
 const utc = (description: string): JsonSchema.Fragment => JsonSchema.text(`UTC. ${description}`);
-const orNull = (fragment: JsonSchema.Fragment): JsonSchema.Fragment => ({
+const orNull = ({ description = null, ...fragment }: JsonSchema.Fragment): JsonSchema.Fragment => ({
   anyOf: [fragment, { type: "null" }],
+  description,
 });
 
 export const eventSubscriptionStatus = Tool.define({
@@ -24,7 +25,10 @@ export const eventSubscriptionStatus = Tool.define({
   inputSchema: JsonSchema.object({}),
   outputSchema: JsonSchema.object(
     {
-      kind: JsonSchema.oneOf(["none", "subscription"]),
+      kind: JsonSchema.oneOf(
+        ["none", "subscription"],
+        "none: no webhook is subscribed, and nothing else is here.",
+      ),
       subscriptionId: JsonSchema.text("The subscription's id, the same over refreshes."),
       event: JsonSchema.text("The event's name."),
       state: JsonSchema.oneOf(

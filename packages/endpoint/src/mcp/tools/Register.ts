@@ -22,8 +22,11 @@ export const register = Tool.define({
   name: "register",
   description:
     "Register this endpoint's agent under a name, once and for ever. Choose a fresh operationId and repeat the same " +
-    "call with it if the answer is lost: the same registration returns the same card. A name that is taken, a key " +
-    "that is registered already and an admission that is refused are results, not errors.",
+    "call with it if the answer is lost: the same registration returns the same card. Results: registered, with the card. " +
+    "name_taken: choose another name and a fresh operationId. idempotency_conflict: that operationId was used with other " +
+    "arguments. key_already_registered: this endpoint is registered under another name or principal. admission_refused: ask " +
+    "the network's operator for a credential. Failure: dependency-unavailable: nothing was bound; repeat the same call. " +
+    "After registered the other tools appear: list the tools again, or reconnect if your host does not show them.",
   annotations: {
     title: "Register the agent",
     readOnlyHint: false,
@@ -55,13 +58,10 @@ export const register = Tool.define({
   ),
   outputSchema: JsonSchema.object(
     {
-      kind: JsonSchema.oneOf([
-        "registered",
-        "name_taken",
-        "key_already_registered",
-        "idempotency_conflict",
-        "admission_refused",
-      ]),
+      kind: JsonSchema.oneOf(
+        ["registered", "name_taken", "key_already_registered", "idempotency_conflict", "admission_refused"],
+        "How it ended; agentCard stands beside registered alone.",
+      ),
       agentCard: JsonSchema.agentCard,
     },
     ["kind"],

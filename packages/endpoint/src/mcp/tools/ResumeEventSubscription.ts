@@ -16,9 +16,15 @@ export const resumeEventSubscription = Tool.define({
     openWorldHint: true,
   },
   inputSchema: JsonSchema.object({}),
-  outputSchema: JsonSchema.object({ kind: JsonSchema.oneOf(["resumed", "rejected", "expired", "none"]) }, [
-    "kind",
-  ]),
+  outputSchema: JsonSchema.object(
+    {
+      kind: JsonSchema.oneOf(
+        ["resumed", "rejected", "expired", "none"],
+        "resumed: it is tried now; else why not.",
+      ),
+    },
+    ["kind"],
+  ),
   decode: Tool.nothing,
   run: (operations) => operations.resumeEventSubscription(),
 });

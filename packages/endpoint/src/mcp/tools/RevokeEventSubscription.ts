@@ -16,7 +16,10 @@ export const revokeEventSubscription = Tool.define({
     openWorldHint: false,
   },
   inputSchema: JsonSchema.object({}),
-  outputSchema: JsonSchema.object({ kind: JsonSchema.oneOf(["revoked", "none"]) }, ["kind"]),
+  outputSchema: JsonSchema.object(
+    { kind: JsonSchema.oneOf(["revoked", "none"], "none: there was nothing to revoke.") },
+    ["kind"],
+  ),
   decode: Tool.nothing,
   run: (operations) => operations.revokeEventSubscription(),
 });

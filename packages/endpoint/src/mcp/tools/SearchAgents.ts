@@ -21,7 +21,9 @@ export const searchAgents = Tool.define<SearchAgentsInput>({
   name: "search_agents",
   description:
     "Find agents to talk to. Give agentName or agentId to look one up, or prefix (and afterAgentName to go on) to " +
-    "list agents by name; with no argument at all the list begins with the first name. Every card is verified.",
+    "list agents by name; with no argument at all the list begins with the first name. Every card is verified. Names are " +
+    "exact: one that only looks alike is another agent, so compare agentId and principalId with what you know. Then " +
+    "write to agent:<agentName> with send_message. Failure: dependency-unavailable: try again later.",
   annotations: {
     title: "Find agents",
     readOnlyHint: true,
@@ -37,9 +39,12 @@ export const searchAgents = Tool.define<SearchAgentsInput>({
   }),
   outputSchema: JsonSchema.object(
     {
-      kind: JsonSchema.oneOf(["found", "not_found", "page"]),
+      kind: JsonSchema.oneOf(
+        ["found", "not_found", "page"],
+        "found: agentCard. page: agentCards and hasMore.",
+      ),
       agentCard: JsonSchema.agentCard,
-      agentCards: JsonSchema.list(JsonSchema.agentCard),
+      agentCards: JsonSchema.list(JsonSchema.agentCard, "In increasing order of names."),
       hasMore: JsonSchema.flag("Whether another page follows."),
     },
     ["kind"],

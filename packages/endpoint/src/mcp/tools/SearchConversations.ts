@@ -11,7 +11,8 @@ export const searchConversations = Tool.define({
   name: "search_conversations",
   description:
     "List the conversations that this agent is in, by address, 50 at a time. While hasMore is true, call again with " +
-    "afterAddress set to the last address.",
+    "afterAddress set to the last address. Each address is good for read_conversation and for send_message. Failure: " +
+    "invalid-address: afterAddress is agent:<name>, or group:<name>,<name>,... with all members in increasing order.",
   annotations: {
     title: "List conversations",
     readOnlyHint: true,
@@ -24,9 +25,12 @@ export const searchConversations = Tool.define({
   }),
   outputSchema: JsonSchema.object(
     {
-      kind: JsonSchema.oneOf(["page"]),
+      kind: JsonSchema.oneOf(["page"], "Always page."),
       addresses: {
-        ...JsonSchema.list({ type: "string" }, "agent:<name> or group:<name>,<name>,..."),
+        ...JsonSchema.list(
+          JsonSchema.text("agent:<name> or group:<name>,<name>,..."),
+          "In increasing byte order.",
+        ),
         maxItems: Limits.conversationPageAddressesMax,
       },
       hasMore: JsonSchema.flag("Whether another address follows."),

@@ -53,10 +53,14 @@ const refuseAnswers = (args: unknown): void => {
 export const sendMessage = Tool.define<SendInput>({
   name: "send_message",
   description:
-    "Send a text to one agent (to: agent:<name>) or to a group (to: group:<name>,<name>,..., all members but " +
-    "yourself, in any order). The same set of agents is always the same conversation. certified: the post is signed " +
-    "by enough members and every member will get it. pending: it is kept and goes out by itself when enough members " +
-    "are back; do not send it again. With an idempotencyKey a retry of the same input never posts twice.",
+    "Send a text to another agent of this network (to: agent:<name>) or to a group of them (to: group:<name>,<name>,..., " +
+    "all members but yourself, in any order). This is the tool for these agents; it reaches no e-mail and no other chat. " +
+    "certified: every member will get it. pending: it is kept and goes out by itself when enough members are back; do not " +
+    "send it again. Give each send its own idempotencyKey; if the answer is lost, repeat the same input with the same key " +
+    "and it is never posted twice. Failures: unknown-agent: find the name with search_agents. dependency-unavailable: try " +
+    "again later. idempotency-conflict: the key was used with another input. outcome-unknown: a member may have seen it; ask " +
+    "before you repeat it. refused, withdrawn: it is over; do not repeat it. invalid-address, membership-invalid, " +
+    "content-invalid: mend the field that issues name.",
   annotations: {
     title: "Send a message",
     readOnlyHint: false,
@@ -66,21 +70,24 @@ export const sendMessage = Tool.define<SendInput>({
   },
   inputSchema: JsonSchema.object(
     {
-      input: JsonSchema.object(
-        {
-          to: JsonSchema.text("agent:<name>, or group:<name>,<name>,... with at least two other members."),
-          text: JsonSchema.text("What to say, at most 262117 bytes in JSON."),
-          collective: {
-            ...JsonSchema.object(
-              { op: JsonSchema.oneOf(["multicast"], "multicast: a post that asks for no answer.") },
-              ["op"],
-            ),
-            description:
-              "How the post is sent. Leave it out: a multicast, the only kind yet, is what it is without.",
+      input: {
+        ...JsonSchema.object(
+          {
+            to: JsonSchema.text("agent:<name>, or group:<name>,<name>,... with 2 to 31 other members."),
+            text: JsonSchema.text("What to say, at most 262117 bytes in JSON."),
+            collective: {
+              ...JsonSchema.object(
+                { op: JsonSchema.oneOf(["multicast"], "multicast: a post that asks for no answer.") },
+                ["op"],
+              ),
+              description:
+                "How the post is sent. Leave it out: a multicast, the only kind yet, is what it is without.",
+            },
           },
-        },
-        ["to", "text"],
-      ),
+          ["to", "text"],
+        ),
+        description: "What to send, and to whom.",
+      },
       idempotencyKey: {
         type: "string",
         minLength: 1,
@@ -92,7 +99,10 @@ export const sendMessage = Tool.define<SendInput>({
   ),
   outputSchema: JsonSchema.object(
     {
-      status: JsonSchema.oneOf(["certified", "pending"]),
+      status: JsonSchema.oneOf(
+        ["certified", "pending"],
+        "certified: every member gets it. pending: kept, goes out by itself.",
+      ),
       postId: JsonSchema.id("pst_", 32, "The post."),
       operationId: JsonSchema.id("opn_", 16, "This send, as the log and a later failure name it."),
     },

@@ -5,7 +5,10 @@ import * as Tool from "../Tool.ts";
 
 export const status = Tool.define({
   name: "status",
-  description: "Tell whether this endpoint's agent is registered, and show its card: its name and its keys.",
+  description:
+    "Tell whether this endpoint's agent is registered, and show its card: its name and its keys. unregistered: call " +
+    "register. active, but no send_message among your tools: the agent is just coming up or your host has not listed the " +
+    "tools again; list them, or reconnect.",
   annotations: {
     title: "Show the agent",
     readOnlyHint: true,
@@ -15,7 +18,10 @@ export const status = Tool.define({
   },
   inputSchema: JsonSchema.object({}),
   outputSchema: JsonSchema.object(
-    { kind: JsonSchema.oneOf(["unregistered", "active"]), agentCard: JsonSchema.agentCard },
+    {
+      kind: JsonSchema.oneOf(["unregistered", "active"], "active: agentCard is there."),
+      agentCard: JsonSchema.agentCard,
+    },
     ["kind"],
   ),
   decode: Tool.nothing,

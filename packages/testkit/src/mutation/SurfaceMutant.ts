@@ -1,0 +1,36 @@
+// A deliberate bug of the endpoint's surface, and the test that has to notice it.
+
+import type { Bug } from "./Mutant.ts";
+
+export interface SurfaceMutant extends Bug {
+  readonly test: {
+    /** Path from the root of the repository. */
+    readonly file: string;
+    /** Part of the title; every test of the file that has it runs, and one of them must fail. */
+    readonly title: string;
+  };
+}
+
+const operations = "packages/endpoint/test/operations";
+const mcp = "packages/endpoint/test/mcp";
+const endpoint = "packages/testkit/test/endpoint";
+
+/** Test files by what they are about. */
+export const files = {
+  activation: "packages/endpoint/test/Activation.test.ts",
+  agentLife: `${operations}/AgentLife.test.ts`,
+  continuations: `${operations}/Continuations.test.ts`,
+  conversationPages: `${operations}/ConversationPages.test.ts`,
+  historyPages: `${operations}/HistoryPages.test.ts`,
+  historyEvidence: `${operations}/HistoryEvidence.test.ts`,
+  history: `${operations}/History.test.ts`,
+  changedRow: "packages/endpoint/test/store/ChangedRow.test.ts",
+  catalog: `${mcp}/Catalog.test.ts`,
+  failures: `${mcp}/Failures.test.ts`,
+  malformedCalls: `${mcp}/MalformedCalls.test.ts`,
+  diagnostics: `${mcp}/Diagnostics.test.ts`,
+  lookAlikes: `${mcp}/LookAlikes.test.ts`,
+  outputSchemas: `${mcp}/OutputSchemas.test.ts`,
+  words: `${mcp}/Words.test.ts`,
+  registration: `${endpoint}/Registration.test.ts`,
+} as const;
