@@ -11,9 +11,12 @@ import type { Owner } from "../operations/Owner.ts";
 import type { Operations } from "../operations/Operations.ts";
 import { causeOf } from "../state/Log.ts";
 import * as Call from "./Call.ts";
+import * as Connections from "./Connections.ts";
+import * as Defect from "./Defect.ts";
 import * as Envelope from "./Envelope.ts";
 import * as Exchange from "./Exchange.ts";
 import * as Gate from "./Gate.ts";
+import * as Limits from "./Limits.ts";
 import { codes } from "./McpError.ts";
 import * as OwnerPaths from "./OwnerPaths.ts";
 import * as PendingStream from "./PendingStream.ts";
@@ -37,7 +40,7 @@ export interface McpServerOptions {
   /** Of this program, as clients see it. */
   readonly version: string;
   readonly heartbeatMs?: number;
-  /** For a request to arrive whole. A host on this machine writes it at once; nobody holds a connection with less. */
+  /** A shorter deadline for a request to arrive whole, for tests. */
   readonly requestMsMax?: number;
 }
 
@@ -50,10 +53,6 @@ export interface McpServer {
 
 /** What open calls get to end by themselves in a clean stop, and then their last frames to leave. */
 const graceMs = 1_000;
-/** Hosts on one machine, each with a few streams. */
-const connectionsMax = 256;
-const catalogListenersMax = 64;
-const requestMsMaxDefault = 10_000;
 /** Longer than clients keep an idle connection, so that it is they who close it: a POST that meets our close is lost. */
 const keepAliveMs = 75_000;
 
@@ -118,16 +117,19 @@ const makeProtocol = (options: McpServerOptions, origin: () => string) => {
     stream,
     outletOf: (request) => exchanges.outletOf(request),
     call,
+    witness: options,
   });
   const handler = createMcpHandler(protocolServer, {
     legacy: "reject",
-    maxSubscriptions: catalogListenersMax,
+    maxSubscriptions: Limits.catalogListenersMax,
     onerror: ({ message }) => logger("info", "an MCP request was rejected", { message }),
   });
-  const exchanges = Exchange.make(
-    async (request, body) => Envelope.explain(body, await handler.fetch(request, { parsedBody: body })),
-    origin,
-  );
+  const exchanges = Exchange.make(async (request, body) => {
+    const response = await handler.fetch(request, { parsedBody: body });
+    // The line before, from `onerror`, has the cause.
+    const defect = () => Defect.report("a request broke off", undefined, options);
+    return Envelope.explain(body, response, defect);
+  }, origin);
   const forgetCatalog = operations.onCatalogChanged(() => handler.notify.toolsChanged());
   return {
     serve: exchanges.serve,
@@ -170,6 +172,11 @@ export const startMcpServer = async (options: McpServerOptions): Promise<McpServ
       );
     }
     if (closing) return refuse(outgoing, 503, Envelope.stopping);
+    // A token that got this far is a good one.
+    if (connections.isSurplus(incoming.socket) && incoming.headers.authorization === undefined) {
+      const { status, error, headers } = Connections.crowded;
+      return refuse(outgoing, status, error, headers);
+    }
     if (incoming.url === Gate.readyPath) return answerHealth(outgoing, options);
     if (incoming.url !== Gate.path) return OwnerPaths.answer(incoming, outgoing, options);
     const body = await RequestBody.read(incoming);
@@ -177,7 +184,7 @@ export const startMcpServer = async (options: McpServerOptions): Promise<McpServ
     return protocol.serve(incoming, outgoing, body.value);
   };
 
-  const requestMsMax = options.requestMsMax ?? requestMsMaxDefault;
+  const requestMsMax = options.requestMsMax ?? Limits.requestMsMax;
   const deadlines = {
     headersTimeout: requestMsMax,
     requestTimeout: requestMsMax,
@@ -190,7 +197,7 @@ export const startMcpServer = async (options: McpServerOptions): Promise<McpServ
       outgoing.destroy();
     });
   });
-  server.maxConnections = connectionsMax;
+  const connections = Connections.watch(server);
   try {
     port = await listening(server, options.listen);
   } catch (error) {

@@ -5,6 +5,7 @@ import { type McpServerFactory, Server } from "@modelcontextprotocol/server";
 import type { Operations } from "../operations/Operations.ts";
 import type { CallResult } from "./Call.ts";
 import * as Catalog from "./Catalog.ts";
+import * as Defect from "./Defect.ts";
 import * as Events from "./Events.ts";
 import type { Exchanges } from "./Exchange.ts";
 import type { PendingStream } from "./PendingStream.ts";
@@ -16,6 +17,7 @@ export interface ProtocolServerOptions {
   readonly outletOf: Exchanges["outletOf"];
   /** One `tools/call`, given its raw parameters. */
   readonly call: (params: unknown) => Promise<CallResult>;
+  readonly witness: Defect.Witness;
 }
 
 /** `tools` before registration too: a listener is honoured only for what is declared when it begins to listen. */
@@ -38,15 +40,17 @@ const jsonSchemaValidator = {
 };
 
 export const factory =
-  ({ version, operations, stream, outletOf, call }: ProtocolServerOptions): McpServerFactory =>
+  ({ version, operations, stream, outletOf, call, witness }: ProtocolServerOptions): McpServerFactory =>
   ({ requestInfo }) => {
     const server = new Server(
       { name: "social-harness", version },
       { capabilities, instructions, jsonSchemaValidator },
     );
-    server.setRequestHandler("tools/list", () => ({
-      tools: Catalog.toolsOf(operations.isRegistered()).map(({ face }) => face),
-    }));
+    const listTools = () => ({ tools: Catalog.toolsOf(operations.isRegistered()).map(({ face }) => face) });
+    server.setRequestHandler(
+      "tools/list",
+      Defect.guarded("the catalog cannot be listed", witness, listTools),
+    );
     const outlet = requestInfo === undefined ? undefined : outletOf(requestInfo);
     if (outlet !== undefined) Events.install(server, stream, outlet);
     // The SDK's own handler would judge the call's envelope before us, in words that name no place. As the fallback we
