@@ -27,7 +27,9 @@ const post = (
 
 const pathsOf = ({ body }: RawHttp.Answer): ReadonlyArray<unknown> => {
   expect([body.error?.code, Object.keys(body.error?.data ?? {})]).toEqual([-32_602, ["issues"]]);
-  const { issues } = body.error?.data as { readonly issues: ReadonlyArray<{ readonly path: unknown }> };
+  const { issues } = (body.error?.data ?? { issues: [] }) as {
+    readonly issues: ReadonlyArray<{ readonly path: unknown }>;
+  };
   return issues.map(({ path }) => path);
 };
 
