@@ -177,7 +177,6 @@ verifies(
     await wave();
     const before = await keptBytes();
     await wave();
-    await wave();
     const grown = (await keptBytes()) - before;
     expect(grown).toBeLessThan(2_000_000);
     expect(endpoint.log.filter(({ level }) => level === "error")).toEqual([]);
