@@ -104,10 +104,11 @@ const makeProtocol = (options: McpServerOptions, origin: () => string) => {
     void result.catch(() => {}).finally(() => calls.delete(result));
     return result;
   };
+  const heartbeatMs = options.heartbeatMs ?? PendingStream.heartbeatMsDefault;
   const stream = PendingStream.make({
     pendingCount: operations.pendingCount,
     onPending: operations.onPending,
-    heartbeatMs: options.heartbeatMs ?? PendingStream.heartbeatMsDefault,
+    heartbeatMs,
     clock: options.clock,
     random: options.random,
   });
@@ -122,6 +123,8 @@ const makeProtocol = (options: McpServerOptions, origin: () => string) => {
   const handler = createMcpHandler(protocolServer, {
     legacy: "reject",
     maxSubscriptions: Limits.catalogListenersMax,
+    // What a listener hears while nothing happens: a comment, since the protocol has no heartbeat for it.
+    keepAliveMs: heartbeatMs,
     onerror: ({ message }) => logger("info", "an MCP request was rejected", { message }),
   });
   const exchanges = Exchange.make(async (request, body) => {

@@ -146,6 +146,21 @@ export const begin = async (
     : { kind: "answer", answer: await answerOf(incoming) };
 };
 
+/** The head of an answer; its body is left unread. */
+export const headOf = async (
+  port: number,
+  method: string,
+  params: Readonly<Record<string, unknown>>,
+): Promise<Pick<Answer, "status" | "headers">> => {
+  const incoming = await open(port, {
+    headers: headersOf(method),
+    body: JSON.stringify(message(method, params)),
+  });
+  incoming.on("error", () => {});
+  incoming.destroy();
+  return { status: incoming.statusCode ?? 0, headers: incoming.headers };
+};
+
 /** Opens a streaming request and reads its server-sent frames one by one; comments are skipped. */
 export const stream = async (...asked: Parameters<typeof begin>): Promise<FrameStream> => {
   const beginning = await begin(...asked);
