@@ -7,6 +7,7 @@ import {
   ProtocolErrorCode,
   SdkError,
   SdkErrorCode,
+  SdkHttpError,
   StreamableHTTPClientTransport,
   UnsupportedProtocolVersionError,
 } from "@modelcontextprotocol/client";
@@ -37,7 +38,14 @@ interface Place {
 }
 
 const gone = ({ mcpUrl, next }: Place, cause: unknown): Failure =>
-  unreachable("daemon-unreachable", `no daemon answers at ${mcpUrl}`, next, cause);
+  cause instanceof SdkHttpError && cause.status === 503
+    ? unreachable(
+        "daemon-busy",
+        `the daemon at ${mcpUrl} has no connection to spare, or is stopping`,
+        "Try again in a second.",
+        cause,
+      )
+    : unreachable("daemon-unreachable", `no daemon answers at ${mcpUrl}`, next, cause);
 
 const otherVersion = (cause: unknown): Failure => {
   const { message, next } = ofReason("incompatible-daemon");
