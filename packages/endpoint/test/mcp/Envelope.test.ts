@@ -7,6 +7,8 @@ import {
 } from "@modelcontextprotocol/client";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { afterAll, beforeAll, expect } from "vitest";
+import * as Envelope from "../../src/mcp/Envelope.ts";
+import * as Failures from "../../src/mcp/Failures.ts";
 import * as RawConnection from "./RawConnection.ts";
 import * as RawHttp from "./RawHttp.ts";
 import { startEndpoint, type TestEndpoint } from "./TestEndpoint.ts";
@@ -326,5 +328,37 @@ verifies(
     }
     await broken.close();
     await unwritable.close();
+  },
+);
+
+verifies(
+  "MGT-142",
+  "what breaks off outside of every handler is the same one word, under its request's id",
+  async () => {
+    const broken = Response.json(
+      { jsonrpc: "2.0", id: null, error: { code: -32_603, message: canary } },
+      { status: 500 },
+    );
+    const told = await Envelope.explain(
+      RawHttp.message("tools/call", {}, "its id"),
+      broken,
+      Failures.internal,
+    );
+    expect([told.status, await told.json()]).toMatchObject([
+      200,
+      { jsonrpc: "2.0", id: "its id", error: { code: -32_603, data: { reason: "internal" } } },
+    ]);
+  },
+);
+
+verifies(
+  "MGT-146",
+  "a listener that does not say what it listens for is malformed, with its issue",
+  async () => {
+    for (const params of [{}, { notifications: canary }, { notifications: { toolsListChanged: canary } }]) {
+      const answer = await RawHttp.rpc(endpoint.port, "subscriptions/listen", params);
+      expect(pathsOf(answer)).toEqual([["notifications"]]);
+      expect(answer.text).not.toContain(canary);
+    }
   },
 );
