@@ -5,6 +5,7 @@ import { enableCompileCache } from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import * as DirectLoopback from "./DirectLoopback.ts";
 
 // Compiled once, not at every start: half of a short command's time. Private to this user, unlike Node's default place.
 enableCompileCache(join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "social-harness"));
@@ -14,6 +15,8 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(0);
   throw error;
 });
+
+DirectLoopback.exempt(process.env);
 
 const { run } = await import("./Program.ts");
 process.exitCode = await run(process.argv.slice(2));

@@ -125,8 +125,8 @@ export interface Served {
 }
 
 /** Starts a command that serves and waits for its first line. */
-export const serve = async (args: ReadonlyArray<string>): Promise<Served> => {
-  const child = start(args, {});
+export const serve = async (args: ReadonlyArray<string>, options: RunOptions = {}): Promise<Served> => {
+  const child = start(args, options);
   let stderr = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
   const lines: Array<string> = [];

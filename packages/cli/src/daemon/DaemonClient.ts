@@ -40,7 +40,14 @@ interface Place {
 }
 
 const gone = ({ mcpUrl, next }: Place, cause: unknown): Failure =>
-  unreachable("daemon-unreachable", `no daemon answers at ${mcpUrl}`, next, cause);
+  cause instanceof SdkHttpError && cause.status === 503
+    ? unreachable(
+        "daemon-busy",
+        `the daemon at ${mcpUrl} has no connection to spare, or is stopping`,
+        "Try again in a second.",
+        cause,
+      )
+    : unreachable("daemon-unreachable", `no daemon answers at ${mcpUrl}`, next, cause);
 
 /** The client wraps what its transport throws; a token that cannot be read is the cause, whatever stands around it. */
 const stateErrorOf = (error: unknown): StateError | null => {

@@ -6,15 +6,15 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Caller } from "./Caller.ts";
+import * as Limits from "./Limits.ts";
 
-export interface Limits {
-  /** Many times more than come between an accept and the first read, so that nobody is cut off before he was heard. */
+export interface Room {
   readonly strangersMax: number;
-  /** For each kind of caller: hosts on one machine, each with a few streams. */
+  /** For each kind of caller. */
   readonly shareMax: number;
 }
 
-const limitsDefault: Limits = { strangersMax: 640, shareMax: 256 };
+const roomDefault: Room = { strangersMax: Limits.strangersMax, shareMax: Limits.connectionsMax };
 
 export interface Connections {
   readonly opened: (socket: Socket) => void;
@@ -36,7 +36,7 @@ const makeRoom = (share: Share, shareMax: number): boolean => {
   return false;
 };
 
-export const make = ({ strangersMax, shareMax }: Limits = limitsDefault): Connections => {
+export const make = ({ strangersMax, shareMax }: Room = roomDefault): Connections => {
   const strangers: Share = new Map();
   const shares: Readonly<Record<Caller["kind"], Share>> = {
     local: new Map(),

@@ -129,7 +129,10 @@ export const make = (handler: Handler, origin: () => string, patienceMs = patien
     outletOf: (request) => outlets.get(request),
     serve: async (incoming, outgoing, body, caller) => {
       const abort = new AbortController();
-      outgoing.once("close", () => abort.abort());
+      // Every response closes; the reader has left only when it closes before its end.
+      outgoing.once("close", () => {
+        if (!outgoing.writableFinished) abort.abort();
+      });
       const request = new Request(`${origin()}${incoming.url}`, {
         method: "POST",
         headers: headersOf(incoming),

@@ -6,8 +6,11 @@ import type { DecodeIssue } from "@social-harness/protocol/encoding/DecodeError"
 export const codes = {
   parseError: -32_700,
   invalidRequest: -32_600,
+  methodNotFound: -32_601,
   invalidParams: -32_602,
   internalError: -32_603,
+  headerMismatch: -32_020,
+  unsupportedProtocolVersion: -32_022,
   /** The Events draft's own numbers. */
   eventNotFound: -32_011,
   eventResourceExhausted: -32_013,
@@ -18,6 +21,11 @@ export const codes = {
 
 export class McpError extends Error {
   override readonly name = "McpError";
+  readonly #own = true;
+  /** Asks nothing of the value, which may be a proxy that throws when it is asked. */
+  static is(value: unknown): value is McpError {
+    return typeof value === "object" && value !== null && #own in value && value.#own;
+  }
   readonly code: number;
   readonly data: Readonly<Record<string, unknown>>;
   constructor(code: number, message: string, data: Readonly<Record<string, unknown>>) {

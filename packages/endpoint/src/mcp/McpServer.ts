@@ -13,9 +13,11 @@ import { causeOf } from "../state/Log.ts";
 import * as Call from "./Call.ts";
 import type { Caller } from "./Caller.ts";
 import * as Connections from "./Connections.ts";
+import * as Defect from "./Defect.ts";
 import * as Envelope from "./Envelope.ts";
 import * as Exchange from "./Exchange.ts";
 import * as Gate from "./Gate.ts";
+import * as Limits from "./Limits.ts";
 import { codes } from "./McpError.ts";
 import * as OwnerPaths from "./OwnerPaths.ts";
 import * as PendingStream from "./PendingStream.ts";
@@ -40,7 +42,7 @@ export interface McpServerOptions {
   /** Of this program, as clients see it. */
   readonly version: string;
   readonly heartbeatMs?: number;
-  /** For a request to arrive whole. A host on this machine writes it at once; nobody holds a connection with less. */
+  /** A shorter deadline for a request to arrive whole, for tests. */
   readonly requestMsMax?: number;
 }
 
@@ -53,16 +55,12 @@ export interface McpServer {
 
 /** What open calls get to end by themselves in a clean stop, and then their last frames to leave. */
 const graceMs = 1_000;
-const catalogListenersMax = 64;
-/** Connections that wait to be accepted, one after another. Where that queue is full, the next one waits for seconds. */
-const queuedMax = 4_096;
-const requestMsMaxDefault = 10_000;
 /** Longer than clients keep an idle connection, so that it is they who close it: a POST that meets our close is lost. */
 const keepAliveMs = 75_000;
 
-const tooManyConnections = {
+const crowded = {
   code: codes.refused,
-  message: "Too many connections of this caller are open. Close some.",
+  message: `All ${Limits.connectionsMax} connections of this kind of caller are in use. Try again in a second, or close some.`,
 };
 
 const refuse = (
@@ -95,7 +93,7 @@ const answerHealth = (outgoing: ServerResponse, { health, logger }: McpServerOpt
 const listening = (server: Server, { host, port }: McpServerOptions["listen"]): Promise<number> => {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   server.once("error", reject);
-  server.listen({ host, port, backlog: queuedMax }, () => {
+  server.listen({ host, port, backlog: Limits.connectionsQueuedMax }, () => {
     server.off("error", reject);
     const address = server.address();
     resolve(typeof address === "object" && address !== null ? address.port : port);
@@ -113,10 +111,11 @@ const makeProtocol = (options: McpServerOptions, origin: () => string) => {
     void result.catch(() => {}).finally(() => calls.delete(result));
     return result;
   };
+  const heartbeatMs = options.heartbeatMs ?? PendingStream.heartbeatMsDefault;
   const stream = PendingStream.make({
     pendingCount: operations.pendingCount,
     onPending: operations.onPending,
-    heartbeatMs: options.heartbeatMs ?? PendingStream.heartbeatMsDefault,
+    heartbeatMs,
     clock: options.clock,
     random: options.random,
   });
@@ -126,6 +125,7 @@ const makeProtocol = (options: McpServerOptions, origin: () => string) => {
     stream,
     outletOf: (request) => exchanges.outletOf(request),
     call,
+    witness: options,
   };
   const handlers = new Map<Caller["kind"], ReturnType<typeof createMcpHandler>>();
   /** One for each kind of caller, made when the first comes, so that none of them uses up another's listeners. */
@@ -134,17 +134,20 @@ const makeProtocol = (options: McpServerOptions, origin: () => string) => {
     if (known !== undefined) return known;
     const handler = createMcpHandler(ProtocolServer.factory(protocol, caller), {
       legacy: "reject",
-      maxSubscriptions: catalogListenersMax,
+      maxSubscriptions: Limits.catalogListenersMax,
+      // What a listener hears while nothing happens: a comment, since the protocol has no heartbeat for it.
+      keepAliveMs: heartbeatMs,
       onerror: ({ message }) => logger("info", "an MCP request was rejected", { message }),
     });
     handlers.set(caller.kind, handler);
     return handler;
   };
-  const exchanges = Exchange.make(
-    async (request, body, caller) =>
-      Envelope.explain(body, await handlerFor(caller).fetch(request, { parsedBody: body })),
-    origin,
-  );
+  const exchanges = Exchange.make(async (request, body, caller) => {
+    const response = await handlerFor(caller).fetch(request, { parsedBody: body });
+    // The line before, from `onerror`, has the cause.
+    const defect = () => Defect.report("a request broke off", undefined, options);
+    return Envelope.explain(body, response, defect);
+  }, origin);
   const forgetCatalog = operations.onCatalogChanged(() => {
     for (const handler of handlers.values()) handler.notify.toolsChanged();
   });
@@ -181,7 +184,7 @@ export const startMcpServer = async (options: McpServerOptions): Promise<McpServ
     if (closing) return refuse(outgoing, 503, Envelope.stopping);
     if (!connections.admit(incoming.socket, outgoing, verdict.caller.kind)) {
       countRefusal(503);
-      return refuse(outgoing, 503, tooManyConnections);
+      return refuse(outgoing, 503, crowded, { "retry-after": "1" });
     }
     if (incoming.headers.expect !== undefined) outgoing.writeContinue();
     if (incoming.url === Gate.readyPath) return answerHealth(outgoing, options);
@@ -191,7 +194,7 @@ export const startMcpServer = async (options: McpServerOptions): Promise<McpServ
     return protocol.serve(incoming, outgoing, body.value, verdict.caller);
   };
 
-  const requestMsMax = options.requestMsMax ?? requestMsMaxDefault;
+  const requestMsMax = options.requestMsMax ?? Limits.requestMsMax;
   const deadlines = {
     headersTimeout: requestMsMax,
     requestTimeout: requestMsMax,

@@ -6,6 +6,7 @@ import type { Operations } from "../operations/Operations.ts";
 import type { CallResult } from "./Call.ts";
 import type { Caller } from "./Caller.ts";
 import * as Catalog from "./Catalog.ts";
+import * as Defect from "./Defect.ts";
 import * as Events from "./Events.ts";
 import type { Exchanges } from "./Exchange.ts";
 import * as Instructions from "./Instructions.ts";
@@ -18,6 +19,7 @@ export interface ProtocolServerOptions {
   readonly outletOf: Exchanges["outletOf"];
   /** One `tools/call`, given its raw parameters. */
   readonly call: (params: unknown, caller: Caller) => Promise<CallResult>;
+  readonly witness: Defect.Witness;
 }
 
 /** `tools` before registration too: a listener is honoured only for what is declared when it begins to listen. */
@@ -32,21 +34,33 @@ const jsonSchemaValidator = {
   }),
 };
 
+/** Whoever lists or calls hears of a defect in this; the words are for who has not come so far. */
+const instructionsFor = (caller: Caller, operations: Operations): string => {
+  try {
+    return Instructions.of(caller, operations.isRegistered());
+  } catch {
+    return Instructions.of(caller, false);
+  }
+};
+
 export const factory =
   (
-    { version, operations, stream, outletOf, call }: ProtocolServerOptions,
+    { version, operations, stream, outletOf, call, witness }: ProtocolServerOptions,
     caller: Caller,
   ): McpServerFactory =>
   ({ requestInfo }) => {
-    const isRegistered = operations.isRegistered();
-    const instructions = Instructions.of(caller, isRegistered);
+    const instructions = instructionsFor(caller, operations);
     const server = new Server(
       { name: "social-harness", version },
       { capabilities, instructions, jsonSchemaValidator },
     );
-    server.setRequestHandler("tools/list", () => ({
-      tools: Catalog.toolsOf(caller, isRegistered).map(({ face }) => face),
-    }));
+    const listTools = () => ({
+      tools: Catalog.toolsOf(caller, operations.isRegistered()).map(({ face }) => face),
+    });
+    server.setRequestHandler(
+      "tools/list",
+      Defect.guarded("the catalog cannot be listed", witness, listTools),
+    );
     const outlet = requestInfo === undefined ? undefined : outletOf(requestInfo);
     if (outlet !== undefined) Events.install(server, caller, stream, outlet);
     // The SDK's own handler would judge the call's envelope before us, in words that name no place. As the fallback we

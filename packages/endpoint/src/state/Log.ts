@@ -38,11 +38,22 @@ export interface Log {
   readonly close: () => void;
 }
 
-/** Name, message and stack of whatever was thrown, for the fields of a line. */
-export const causeOf = (error: unknown): Fields =>
-  error instanceof Error
-    ? { error: error.name, message: error.message, stack: error.stack ?? "" }
-    : { error: "not an error", message: typeof error };
+/** More of a text than this is never looked at: what is thrown may be of any length. */
+const causeCharactersMax = 65_536;
+
+const textOf = (value: unknown): string =>
+  typeof value === "string" ? value.slice(0, causeCharactersMax) : typeof value;
+
+/** Name, message and stack of whatever was thrown, for the fields of a line. Total: an error's own parts may throw. */
+export const causeOf = (error: unknown): Fields => {
+  try {
+    if (!(error instanceof Error)) return { error: "not an error", message: typeof error };
+    const { name, message, stack } = error;
+    return { error: textOf(name), message: textOf(message), stack: textOf(stack ?? "") };
+  } catch {
+    return { error: "an error that cannot be read", message: typeof error };
+  }
+};
 
 interface File {
   readonly append: (line: string) => void;

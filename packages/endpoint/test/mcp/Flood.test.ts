@@ -107,7 +107,7 @@ describe("C42", () => {
     const tooMany = await Promise.any(asking);
     expect([tooMany?.status, tooMany?.body.error?.message]).toEqual([
       503,
-      "Too many connections of this caller are open. Close some.",
+      "All 256 connections of this kind of caller are in use. Try again in a second, or close some.",
     ]);
     expect((await RawHttp.callTool(endpoint.port, "status", {})).status).toBe(503);
     expect((await RawHttp.callTool(endpoint.port, "status", {}, ownerToken)).status).toBe(200);

@@ -63,6 +63,8 @@ verifies("MGT-02", "C24: a missing or repeated Host and an absolute-form target 
   expect(await rawStatus(["POST /mcp HTTP/1.1", own])).toBe("200");
   expect(await rawStatus(["POST /mcp HTTP/1.1"])).toBe("400");
   expect(await rawStatus(["POST /mcp HTTP/1.0"])).toBe("403");
+  expect(await rawStatus(["POST /mcp HTTP/1.0", own])).toBe("200");
+  expect(await rawStatus([`POST http://127.0.0.1:${port}/mcp HTTP/1.1`, own])).toBe("403");
   expect(await rawStatus(["POST /mcp HTTP/1.1", own, "Host: evil.com"])).toMatch(/^40[03]$/);
   expect(await rawStatus([`POST http://evil.com/mcp HTTP/1.1`, own])).toBe("403");
   expect(await rawStatus([`POST http://127.0.0.1:${port}/mcp HTTP/1.1`, "Host: evil.com"])).toBe("403");

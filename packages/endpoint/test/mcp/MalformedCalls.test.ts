@@ -40,7 +40,7 @@ verifies("MGT-61", "a defect of the call's envelope is reported with its place",
       name: "status",
       _meta: { ...RawHttp.meta, "io.modelcontextprotocol/clientCapabilities": 5 },
     }),
-  ).toEqual([["_meta"]]);
+  ).toEqual([["_meta", "io.modelcontextprotocol/clientCapabilities"]]);
   for (const params of [undefined, [], 5, "x"]) expect(await post(params)).toEqual([[]]);
   for (const name of [undefined, 5, null, {}]) {
     const error = (await RawHttp.callTool(port, name, {})).body.error;

@@ -45,8 +45,7 @@ const open = async (port: number, post: Post): Promise<IncomingMessage> => {
   return incoming;
 };
 
-export const send = async (port: number, post: Post): Promise<Answer> => {
-  const incoming = await open(port, post);
+const answerOf = async (incoming: IncomingMessage): Promise<Answer> => {
   const chunks: Array<Buffer> = [];
   for await (const chunk of incoming as AsyncIterable<Buffer>) chunks.push(chunk);
   const text = Buffer.concat(chunks).toString("utf8");
@@ -58,6 +57,8 @@ export const send = async (port: number, post: Post): Promise<Answer> => {
     body: isJson ? (JSON.parse(text) as Answer["body"]) : {},
   };
 };
+
+export const send = async (port: number, post: Post): Promise<Answer> => answerOf(await open(port, post));
 
 export const meta = {
   "io.modelcontextprotocol/protocolVersion": revision,
@@ -115,18 +116,7 @@ export interface FrameStream {
   readonly leave: () => void;
 }
 
-/** Opens a streaming request and reads its server-sent frames one by one; comments are skipped. */
-export const stream = async (
-  port: number,
-  method: string,
-  params: Readonly<Record<string, unknown>>,
-  id: unknown = 1,
-  token?: string,
-): Promise<FrameStream> => {
-  const incoming = await open(port, {
-    headers: { ...headersOf(method), ...bearer(token) },
-    body: JSON.stringify(message(method, params, id)),
-  });
+const framesOf = (incoming: IncomingMessage): FrameStream => {
   incoming.on("error", () => {});
   const chunks = (incoming as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
   let text = "";
@@ -146,6 +136,49 @@ export const stream = async (
     }
   };
   return { next, leave: () => incoming.destroy() };
+};
+
+export type Beginning =
+  | { readonly kind: "stream"; readonly stream: FrameStream }
+  | { readonly kind: "answer"; readonly answer: Answer };
+
+/** Sends a request that may be answered with a stream, or with a refusal instead of one. */
+export const begin = async (
+  port: number,
+  method: string,
+  params: Readonly<Record<string, unknown>>,
+  id: unknown = 1,
+  token?: string,
+): Promise<Beginning> => {
+  const incoming = await open(port, {
+    headers: { ...headersOf(method), ...bearer(token) },
+    body: JSON.stringify(message(method, params, id)),
+  });
+  return incoming.headers["content-type"] === "text/event-stream"
+    ? { kind: "stream", stream: framesOf(incoming) }
+    : { kind: "answer", answer: await answerOf(incoming) };
+};
+
+/** The head of an answer; its body is left unread. */
+export const headOf = async (
+  port: number,
+  method: string,
+  params: Readonly<Record<string, unknown>>,
+): Promise<Pick<Answer, "status" | "headers">> => {
+  const incoming = await open(port, {
+    headers: headersOf(method),
+    body: JSON.stringify(message(method, params)),
+  });
+  incoming.on("error", () => {});
+  incoming.destroy();
+  return { status: incoming.statusCode ?? 0, headers: incoming.headers };
+};
+
+/** Opens a streaming request and reads its server-sent frames one by one; comments are skipped. */
+export const stream = async (...asked: Parameters<typeof begin>): Promise<FrameStream> => {
+  const beginning = await begin(...asked);
+  if (beginning.kind === "stream") return beginning.stream;
+  throw new Error(`no stream was opened: ${beginning.answer.text}`);
 };
 
 /** Bytes as they are, and everything that comes back until the server closes. */

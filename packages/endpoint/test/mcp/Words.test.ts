@@ -164,7 +164,7 @@ const placesOf = (schema: Json, path: string, isProperty = false): ReadonlyArray
 const keywords = new Set(
   (
     "type description properties required additionalProperties items maxItems anyOf enum pattern " +
-    "minLength maxLength"
+    "minLength maxLength minimum"
   ).split(" "),
 );
 
