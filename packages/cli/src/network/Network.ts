@@ -7,10 +7,14 @@ import { startRegistry } from "@social-harness/registry/service/RegistryServer";
 import { startRouter } from "@social-harness/router/service/Router";
 import type { Logger } from "@social-harness/registry/Logger";
 import { failed } from "../Failure.ts";
+import { forgottenAgents } from "./Custody.ts";
 import { routerUrlOf, type Exposure } from "./Exposure.ts";
-import { acquire, random, type NetworkFolder, type Reached } from "./NetworkFolder.ts";
+import type { NetworkFiles } from "./NetworkFiles.ts";
+import { acquire, random, type Reached } from "./NetworkFolder.ts";
 
 export interface Network extends Reached {
+  /** Agents that use the network and that its Registry does not know: its log is older than it was. */
+  readonly forgotten: number;
   readonly close: () => Promise<void>;
 }
 
@@ -33,12 +37,18 @@ const cannotListen = (host: string, port: number, cause: unknown): unknown => {
   );
 };
 
+export interface NetworkOptions {
+  readonly exposure: Exposure;
+  readonly admission: AdmissionMode;
+  /** Serves also where the Registry's log is lost. */
+  readonly mayBeLost: boolean;
+  readonly logger: Logger;
+}
+
 export const start = async (
-  folder: NetworkFolder,
+  folder: NetworkFiles,
   keys: NetworkKeys,
-  exposure: Exposure,
-  admission: AdmissionMode,
-  logger: Logger,
+  { exposure, admission, mayBeLost, logger }: NetworkOptions,
 ): Promise<Network> => {
   const { host, registryPort, routerPort, tls, behindProxy, publicUrl } = exposure;
   const ends: Array<() => Promise<void>> = [];
@@ -49,10 +59,12 @@ export const start = async (
   try {
     const lock = acquire(folder);
     ends.push(async () => lock.release());
-    const registryLog = openSqliteLog(folder.registryLog);
+    const registryLog = openSqliteLog(folder.registryLog, { keepsFileWhole: true });
     ends.push(() => registryLog.close());
     const routerLog = openSqliteLog(folder.routerLog);
     ends.push(() => routerLog.close());
+    const logs = { registryLog, routerLog };
+    const forgotten = await forgottenAgents(folder, logs, keys.registry.publicKey, mayBeLost);
     const shared = { clock: Date.now, random, logger };
     const registry = await startRegistry({
       ...shared,
@@ -76,7 +88,7 @@ export const start = async (
       throw cannotListen(host, routerPort, cause);
     });
     ends.push(() => router.close());
-    return { registryUrl: registry.url, routerUrl: routerUrlOf(exposure, router.url), close };
+    return { registryUrl: registry.url, routerUrl: routerUrlOf(exposure, router.url), forgotten, close };
   } catch (error) {
     await close();
     throw error;
