@@ -70,7 +70,8 @@ const makeServer = (options: RegistryOptions, handle: Parameters<typeof createSe
     tls === undefined ? createServer(settings, handle) : createTlsServer({ ...settings, ...tls }, handle);
   server.timeout = timeouts.idleMs;
   server.maxConnections = Limits.connectionsMax;
-  server.on("clientError", refuseBytes);
+  const registryKey = options.keys.registry.publicKey;
+  server.on("clientError", (cause, socket) => refuseBytes(registryKey, cause, socket));
   return server;
 };
 

@@ -138,6 +138,7 @@ export const makeRegistryService = (options: RegistryServiceOptions): RegistrySe
   return {
     ready: () => fold.catchUp(),
     handle: (request, response) => {
+      response.setHeader(Wire.registryKeyHeader, registry.publicKey);
       answer(request).then(
         (value) => respond(response, 200, value),
         (cause: unknown) => {
