@@ -4,9 +4,8 @@
 
 import { existsSync, statSync } from "node:fs";
 import type { SqliteLog } from "@social-harness/log/SqliteLog";
-import type { SigningKey } from "@social-harness/protocol/identity/Identifier";
-import { makeRegistryFold } from "@social-harness/registry/RegistryFold";
 import { RegistryLogError } from "@social-harness/registry/RegistryLogError";
+import type { RegistryView } from "@social-harness/registry/RegistryState";
 import { sendersIn } from "@social-harness/router/service/Senders";
 import { failed, type Failure } from "../Failure.ts";
 import type { NetworkFiles } from "./NetworkFiles.ts";
@@ -57,28 +56,17 @@ export const explained = (error: unknown, { path }: NetworkFiles): Failure | nul
   }
 };
 
-export interface Logs {
-  readonly registryLog: SqliteLog;
-  readonly routerLog: SqliteLog;
-}
-
 /** How many agents have sent over the Router that the Registry does not know: its log is older than it was, or empty. */
-export const forgottenAgents = async (
-  folder: NetworkFiles,
-  { registryLog, routerLog }: Logs,
-  registryKey: SigningKey,
+export const forgottenAgents = (
+  { path }: NetworkFiles,
+  registered: RegistryView,
+  routerLog: SqliteLog,
   mayBeLost: boolean,
-): Promise<number> => {
-  const { fold, view } = makeRegistryFold(registryLog, registryKey);
-  await fold.catchUp().catch((error: unknown) => {
-    throw explained(error, folder) ?? error;
-  });
+): number => {
   const senders = sendersIn(routerLog.database);
-  const forgotten = senders.filter((agentId) => view.cardOfId(agentId) === undefined).length;
-  if (forgotten > 0 && view.agents() === 0 && !mayBeLost) {
-    throw registryLost(
-      `registry.sqlite in ${folder.path} knows no agent, and the Router knows ${senders.length}`,
-    );
+  const forgotten = senders.filter((agentId) => registered.cardOfId(agentId) === undefined).length;
+  if (forgotten > 0 && registered.agents() === 0 && !mayBeLost) {
+    throw registryLost(`registry.sqlite in ${path} knows no agent, and the Router knows ${forgotten}`);
   }
   return forgotten;
 };

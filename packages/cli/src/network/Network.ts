@@ -7,7 +7,7 @@ import { startRegistry } from "@social-harness/registry/service/RegistryServer";
 import { startRouter } from "@social-harness/router/service/Router";
 import type { Logger } from "@social-harness/registry/Logger";
 import { failed } from "../Failure.ts";
-import { forgottenAgents } from "./Custody.ts";
+import * as Custody from "./Custody.ts";
 import { routerUrlOf, type Exposure } from "./Exposure.ts";
 import type { NetworkFiles } from "./NetworkFiles.ts";
 import { acquire, random, type Reached } from "./NetworkFolder.ts";
@@ -63,8 +63,7 @@ export const start = async (
     ends.push(() => registryLog.close());
     const routerLog = openSqliteLog(folder.routerLog);
     ends.push(() => routerLog.close());
-    const logs = { registryLog, routerLog };
-    const forgotten = await forgottenAgents(folder, logs, keys.registry.publicKey, mayBeLost);
+    let forgotten = 0;
     const shared = { clock: Date.now, random, logger };
     const registry = await startRegistry({
       ...shared,
@@ -73,9 +72,12 @@ export const start = async (
       admission,
       listen: listen(registryPort),
       behindProxy,
+      inspect: (registered) => {
+        forgotten = Custody.forgottenAgents(folder, registered, routerLog, mayBeLost);
+      },
       ...(publicUrl === undefined ? {} : { publicUrl }),
     }).catch((cause: unknown) => {
-      throw cannotListen(host, registryPort, cause);
+      throw Custody.explained(cause, folder) ?? cannotListen(host, registryPort, cause);
     });
     ends.push(() => registry.close());
     const router = await startRouter({
