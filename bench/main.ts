@@ -5,6 +5,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import process from "node:process";
+import * as ProgramOptions from "@social-harness/testkit/ProgramOptions";
 import { daemon } from "./Daemon.ts";
 import { directPost } from "./DirectPost.ts";
 import { groups } from "./Groups.ts";
@@ -36,13 +37,17 @@ interface Answer {
   readonly lines: ReadonlyArray<Line>;
 }
 
-const chosen = (names: ReadonlyArray<string>): ReadonlyArray<Question> => {
-  const unknown = names.find((name) => !questions.some((question) => question.name === name));
-  if (unknown !== undefined) {
-    const known = questions.map(({ name, asks }) => `  ${name.padEnd(14)} ${asks}`).join("\n");
-    throw new RangeError(`there is no bench "${unknown}"; there are\n${known}`);
-  }
-  return questions.filter(({ name }) => names.length === 0 || names.includes(name));
+const program = {
+  command: "npm run bench",
+  about:
+    "Asks what the product costs, as ratios of two things measured in one run, and says which targets were missed. " +
+    "bench/README.md explains each line.",
+  words: {
+    takes: "NAME...",
+    means: `only these questions: ${questions.map(({ name }) => name).join(", ")}`,
+    among: questions.map(({ name }) => name),
+  },
+  options: {},
 };
 
 const ask = async ({ name, answer }: Question): Promise<Answer> => {
@@ -64,7 +69,7 @@ const write = (answers: ReadonlyArray<Answer>): string => {
 };
 
 const run = async (names: ReadonlyArray<string>): Promise<boolean> => {
-  const asked = chosen(names);
+  const asked = questions.filter(({ name }) => names.length === 0 || names.includes(name));
   const answers: Array<Answer> = [];
   process.stdout.write(Table.head());
   for (const question of asked) {
@@ -78,4 +83,4 @@ const run = async (names: ReadonlyArray<string>): Promise<boolean> => {
   return missed.length === 0;
 };
 
-process.exitCode = (await run(process.argv.slice(2))) ? 0 : 1;
+process.exitCode = (await run(ProgramOptions.take(program).words)) ? 0 : 1;

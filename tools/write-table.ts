@@ -7,8 +7,15 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { rules } from "@social-harness/protocol/conversation/Settle";
+import * as ProgramOptions from "@social-harness/testkit/ProgramOptions";
 import { table } from "@social-harness/protocol/conversation/Transition";
 import * as prettier from "prettier";
+
+const { options } = ProgramOptions.take({
+  command: "npm run table",
+  about: "Writes the fold's transition table into docs/spec/history.md, from the code and its comments.",
+  options: { check: ProgramOptions.flag("changes nothing, and says whether the page is up to date") },
+});
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const page = join(root, "docs", "spec", "history.md");
@@ -65,10 +72,17 @@ const text = readFileSync(page, "utf8");
 const from = text.indexOf(begin);
 const to = text.indexOf(end);
 if (from < 0 || to < from) throw new Error(`${page} has no place for the table`);
-const options = await prettier.resolveConfig(page);
+const style = await prettier.resolveConfig(page);
 const renewed = await prettier.format(`${text.slice(0, from)}${begin}\n\n${written()}\n\n${text.slice(to)}`, {
-  ...options,
+  ...style,
   filepath: page,
 });
-if (process.argv.includes("--check")) process.exit(renewed === text ? 0 : 1);
-writeFileSync(page, renewed);
+const isCurrent = renewed === text;
+if (!options.check) writeFileSync(page, renewed);
+const outcome = isCurrent
+  ? "is up to date"
+  : options.check
+    ? "is out of date: npm run table"
+    : "is written anew";
+process.stdout.write(`the transition table in docs/spec/history.md ${outcome}\n`);
+process.exitCode = options.check && !isCurrent ? 1 : 0;

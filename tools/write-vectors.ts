@@ -3,8 +3,14 @@
 
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import * as ProgramOptions from "@social-harness/testkit/ProgramOptions";
 import { allFiles } from "./vectors/AllFiles.ts";
 
+ProgramOptions.take({
+  command: "npm run vectors",
+  about: "Writes every file of vectors/ anew, from fixed seeds: two runs write the same bytes.",
+  options: {},
+});
 const folder = join(import.meta.dirname, "..", "vectors");
 const files = allFiles();
 

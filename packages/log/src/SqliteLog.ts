@@ -9,7 +9,7 @@ import type { AppendOptions, AppendResult, Entry, Log, Position, StreamName } fr
 import { LogError } from "./LogError.ts";
 import * as Limits from "./Limits.ts";
 import { makeSqliteEntries } from "./SqliteEntries.ts";
-import { guarded } from "./SqliteFault.ts";
+import { faultOf, guarded } from "./SqliteFault.ts";
 import { migrate, openDatabase } from "./SqliteSchema.ts";
 import { subscription } from "./Subscription.ts";
 import { makeWakeups } from "./Wakeups.ts";
@@ -44,13 +44,26 @@ export interface SqliteLog extends Log {
   readonly migrate: (component: string, scripts: ReadonlyArray<string>) => void;
 }
 
+export interface SqliteLogOptions {
+  /**
+   * Writes each commit on into the file itself before its promises settle, so that a copy of that one file, without its
+   * write-ahead log, is nearly whole. Costs another fsync a commit: for a log that is written seldom and must not be lost.
+   */
+  readonly keepsFileWhole?: boolean;
+}
+
 /** Opens or creates the log at `path` (`:memory:` is a private one that keeps nothing). Throws `LogError`. */
-export const openSqliteLog = (path: string): SqliteLog => {
+export const openSqliteLog = (path: string, { keepsFileWhole = false }: SqliteLogOptions = {}): SqliteLog => {
   const database = open(path);
   const entries = makeSqliteEntries(database);
   const wakeups = makeWakeups((any) => (any ? poll.start() : poll.stop()));
   const poll = pollChanges(database, wakeups.notify);
-  const group = makeGroupCommit(database, wakeups.notify);
+  const settleFile = keepsFileWhole ? checkpointOf(database) : (): void => {};
+  const group = makeGroupCommit(database, () => {
+    settleFile();
+    wakeups.notify();
+  });
+  settleFile();
   const transaction: LogTransaction = { database, ...entries };
   let closed = false;
 
@@ -94,6 +107,19 @@ const open = (path: string): DatabaseSync => {
     if (cause instanceof LogError) throw cause;
     throw new LogError("unavailable", "the log's file cannot be opened", cause);
   }
+};
+
+/** Moves what is committed into the file, as far as no other process reads it in its old place: never waits for one. */
+const checkpointOf = (database: DatabaseSync): (() => void) => {
+  const checkpoint = database.prepare("PRAGMA wal_checkpoint(PASSIVE)");
+  return () => {
+    try {
+      checkpoint.get();
+    } catch (cause) {
+      // What was committed is safe where it stands, and the next commit meets the same fault where it can be reported.
+      if (faultOf(cause) === null) throw cause;
+    }
+  };
 };
 
 /** Notices commits of other processes on the same file, only while somebody waits for entries. */

@@ -271,3 +271,33 @@ verifies("RTR-73", "a damaged page is an error of the read that meets it, never 
   await expect(readAll(damaged, "s")).rejects.toEqual(reason("damaged"));
   await damaged.close();
 });
+
+verifies(
+  "RUN-101",
+  "a log that keeps its file whole has every settled append in that one file, another process's too",
+  async () => {
+    const entriesIn = async (path: string): Promise<ReadonlyArray<string>> => {
+      const copy = newPath();
+      copyFileSync(path, copy);
+      const log = openSqliteLog(copy);
+      const entries = await readAll(log, "load");
+      await log.close();
+      return entries.map(({ bytes }) => textOf(bytes));
+    };
+    const path = newPath();
+    const log = openSqliteLog(path, { keepsFileWhole: true });
+    const beside = openSqliteLog(path, { keepsFileWhole: true });
+    await log.append("load", bytesOf("one"));
+    expect(await entriesIn(path)).toEqual(["one"]);
+    await beside.append("load", bytesOf("two"));
+    expect(await entriesIn(path)).toEqual(["one", "two"]);
+
+    const usual = newPath();
+    const other = openSqliteLog(usual);
+    await other.append("load", bytesOf("one"));
+    expect(await entriesIn(usual)).toEqual([]);
+    const whole = openSqliteLog(usual, { keepsFileWhole: true });
+    expect(await entriesIn(usual)).toEqual(["one"]);
+    for (const each of [log, beside, other, whole]) await each.close();
+  },
+);

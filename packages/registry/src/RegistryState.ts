@@ -7,6 +7,7 @@ import type { AgentId, SigningKey } from "@social-harness/protocol/identity/Iden
 import * as ProtocolLimits from "@social-harness/protocol/Limits";
 import * as Admission from "./Admission.ts";
 import type { Entry, Identity, InviteCreated, InviteRevoked } from "./Entry.ts";
+import { RegistryLogError } from "./RegistryLogError.ts";
 import type { PageAnswer } from "./Wire.ts";
 
 export interface InviteState {
@@ -19,6 +20,8 @@ export interface InviteState {
 export interface RegistryView {
   readonly identityOfKey: (signingKey: SigningKey) => Identity | undefined;
   readonly cardOfName: (name: AgentName.AgentName) => AgentCard | undefined;
+  /** How many agents are registered. */
+  readonly agents: () => number;
   readonly cardOfId: (agentId: AgentId) => AgentCard | undefined;
   /** At most `agentPageCardsMax` cards in increasing name order, strictly after `after`, all beginning with `prefix`. */
   readonly page: (after: string, prefix: string) => PageAnswer;
@@ -32,8 +35,11 @@ export interface RegistryState extends RegistryView {
   readonly apply: (entry: Entry) => void;
 }
 
+const contradiction = (message: string): RegistryLogError =>
+  new RegistryLogError("contradiction", `the Registry's log contradicts itself: ${message}`);
+
 const assert = (condition: boolean, message: string): void => {
-  if (!condition) throw new Error(`the Registry's log contradicts itself: ${message}`);
+  if (!condition) throw contradiction(message);
 };
 
 /** The index of the first name that is not less than `bound`. */
@@ -57,13 +63,18 @@ export const makeRegistryState = (registryKey: SigningKey): RegistryState => {
 
   const applyIdentity = (identity: Identity): void => {
     const { agentCard, inviteId } = identity;
-    assert(agentCard.registryKey === registryKey, "a card of another Registry's key");
+    if (agentCard.registryKey !== registryKey) {
+      throw new RegistryLogError(
+        "other-registry",
+        "the Registry's log holds cards of another Registry's key",
+      );
+    }
     assert(!byName.has(agentCard.agentName), "a name given twice");
     assert(!byKey.has(agentCard.signingKey) && !byId.has(agentCard.agentId), "a key registered twice");
     if (inviteId !== null) {
       const invite = invites.get(inviteId);
       if (invite === undefined || invite.revokedAt !== null || invite.used >= invite.created.uses) {
-        throw new Error("the Registry's log contradicts itself: an agent admitted by no open invite");
+        throw contradiction("an agent admitted by no open invite");
       }
       invites.set(inviteId, { ...invite, used: invite.used + 1 });
     }
@@ -77,7 +88,7 @@ export const makeRegistryState = (registryKey: SigningKey): RegistryState => {
   const applyRevoked = ({ inviteId, revokedAt }: InviteRevoked): void => {
     const invite = invites.get(inviteId);
     if (invite === undefined || invite.revokedAt !== null) {
-      throw new Error("the Registry's log contradicts itself: a revocation of no open invite");
+      throw contradiction("a revocation of no open invite");
     }
     invites.set(inviteId, { ...invite, revokedAt });
   };
@@ -113,6 +124,7 @@ export const makeRegistryState = (registryKey: SigningKey): RegistryState => {
     },
     identityOfKey: (signingKey) => byKey.get(signingKey),
     cardOfName: (name) => byName.get(name),
+    agents: () => byId.size,
     cardOfId: (agentId) => byId.get(agentId),
     page,
     invite: (inviteId) => invites.get(inviteId),

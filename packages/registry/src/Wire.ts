@@ -9,6 +9,8 @@ import * as ProtocolLimits from "@social-harness/protocol/Limits";
 
 export const versionHeader = "social-harness-version";
 export const version = "1";
+/** On every answer: the key of the Registry that gives it. A name and no proof; what is worth proving is in signed cards. */
+export const registryKeyHeader = "social-harness-registry-key";
 
 export const registerPath = "/v1/identities:register";
 export const lookupPath = "/v1/identities:lookup";

@@ -8,6 +8,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
+import { scenarioNames, scenarios } from "@social-harness/testkit/simulation/Scenarios";
 import * as TidyTree from "@social-harness/testkit/TidyTree";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -108,6 +109,13 @@ test("every file and folder on the map of the code exists", () => {
   );
   expect(words.length).toBeGreaterThan(30);
   expect(words.filter((word) => !exists(word))).toEqual([]);
+});
+
+test("the scenarios of the simulator and their shares are the ones in the code", () => {
+  const rows = [...textOf("docs/simulation.md").matchAll(/^\| ([a-z-]+) +\| +(\d+) % \|/gm)];
+  const written = Object.fromEntries(rows.map(([, name, share]) => [name, Number(share)]));
+  const shares = Object.fromEntries(scenarioNames.map((name) => [name, scenarios[name].weight]));
+  expect(written).toEqual(shares);
 });
 
 test("the transition table in the specification is the one in the code", async () => {

@@ -11,7 +11,7 @@ import * as Arguments from "../Arguments.ts";
 import { act, define, withState } from "../Command.ts";
 import type { DaemonClient } from "../daemon/DaemonClient.ts";
 import * as Daemon from "../daemon/Daemon.ts";
-import { pin, readInvite, registrationFor } from "../daemon/Joining.ts";
+import { readInvite, registrationFor, whilePinned } from "../daemon/Joining.ts";
 import { flagsOf, otherOf, pathOf, random, type StateOptions } from "../daemon/Profile.ts";
 import { register } from "../daemon/Registering.ts";
 import { connectAsOwner, withDaemon } from "../daemon/Running.ts";
@@ -71,15 +71,21 @@ export const join = (parent: Command): void => {
     const other = otherOf(options);
     const folder = StateFolder.open(pathOf(options));
     if (Identity.load(folder) === null) Identity.create(folder, random);
-    const configuration = pin(folder, invite, { withAdmission: false, other });
-    Tokens.ensure(folder, configuration.mode, random);
-    const registration = registrationFor(folder, name, principalId);
-    const { value: agentCard, byDaemon } = await output.during(
+    const { agentCard, asked, byDaemon } = await output.during(
       "Registering",
-      withEndpoint(options, folder, configuration, (client) =>
-        register(client, registration, invite.admission, other),
-      ),
+      whilePinned(folder, invite, other, async (configuration) => {
+        Tokens.ensure(folder, configuration.mode, random);
+        const registration = registrationFor(folder, name, principalId);
+        const done = await withEndpoint(options, folder, configuration, (client) =>
+          register(client, registration, invite.admission, other),
+        );
+        return { ...done.value, byDaemon: done.byDaemon };
+      }),
     );
+    if (!asked)
+      output.remark(
+        "It was this agent already, and its network's addresses stay; others are taken with `move`.",
+      );
     output.result(
       { kind: "registered", agentCard },
       `${cardLine(agentCard)}\n${byDaemon ? "The running daemon serves it from now on." : `Next: social-harness daemon${flagsOf(options)}`}`,

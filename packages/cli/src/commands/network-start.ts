@@ -9,11 +9,12 @@ import * as Exposure from "../network/Exposure.ts";
 import * as Network from "../network/Network.ts";
 import * as NetworkFolder from "../network/NetworkFolder.ts";
 import { logToStderr } from "../text/Log.ts";
-import { announcementLines } from "../text/Network.ts";
+import { announcementLines, forgottenLines } from "../text/Network.ts";
 import { isServing, releaseParent, untilStopped } from "../Waiting.ts";
 
 interface Options extends DataOptions, Exposure.ExposureOptions {
   readonly admission: string;
+  readonly registryLost?: boolean;
 }
 
 const admissionOf = (text: string): AdmissionMode => {
@@ -47,17 +48,16 @@ export const networkStart = (parent: Command): void => {
     .option("--tls-cert <file>", "certificate chain, PEM")
     .option("--tls-key <file>", "private key, PEM")
     .option("--public-url <url>", "how members reach the Registry, where that is not the listening address")
-    .option(
-      "--admission <kind>",
-      "invite: members need an invite with a credential; open: anybody",
-      "invite",
-    );
+    .option("--admission <kind>", "invite: members need an invite with a credential; open: anybody", "invite")
+    .option("--registry-lost", "serve although registry.sqlite is lost: its names can be taken again");
   act<Options, []>(command, async ({ output, options }) => {
     const exposure = Exposure.parse(options);
     const admission = admissionOf(options.admission);
+    const mayBeLost = options.registryLost === true;
     const stopped = untilStopped();
-    const { folder, keys } = NetworkFolder.openOrCreate(options.data);
-    const network = await Network.start(folder, keys, exposure, admission, logToStderr("warn"));
+    const { folder, keys } = NetworkFolder.openOrCreate(options.data, mayBeLost);
+    const logger = logToStderr("warn");
+    const network = await Network.start(folder, keys, { exposure, admission, mayBeLost, logger });
     try {
       NetworkFolder.writeReached(folder, { registryUrl: network.registryUrl, routerUrl: network.routerUrl });
       const announcement = NetworkFolder.announcement(NetworkFolder.describe(network, keys));
@@ -65,7 +65,13 @@ export const networkStart = (parent: Command): void => {
         admission === "open"
           ? "anybody may join with it"
           : `admits nobody by itself; see: social-harness network invite create --data ${options.data}`;
-      output.result(announcement, `${announcementLines(output, announcement, admits)}\nStop with Ctrl-C.`);
+      const { forgotten } = network;
+      if (forgotten > 0) logger("warn", "registry_forgot_agents", { agents: forgotten });
+      const warning = forgotten > 0 ? `\n${output.style("yellow", forgottenLines(forgotten))}` : "";
+      output.result(
+        forgotten > 0 ? { ...announcement, forgottenAgents: forgotten } : announcement,
+        `${announcementLines(output, announcement, admits)}${warning}\nStop with Ctrl-C.`,
+      );
       isServing();
       await stopped;
     } finally {

@@ -101,7 +101,7 @@ export const ofReason = (reason: string, detail?: string): Failure => {
 /** The failure of a tool that the Registry's absence ended, where the daemon knows what is the matter. */
 export const ofTrouble = (trouble: Trouble.Trouble): Failure =>
   new Failure(words["dependency-unavailable"].exitCode, {
-    reason: "dependency-unavailable",
+    reason: trouble.kind === "wrong-key" ? "wrong-registry-key" : "dependency-unavailable",
     message: Trouble.explain("Registry", trouble),
     next: Trouble.remedy(trouble),
   });

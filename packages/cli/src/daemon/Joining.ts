@@ -12,7 +12,7 @@ import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import * as AgentName from "@social-harness/protocol/identity/AgentName";
 import { OperationId, PrincipalId } from "@social-harness/protocol/identity/Identifier";
 import * as Invite from "@social-harness/registry/Invite";
-import { failed, misused } from "../Failure.ts";
+import { Failure, failed, misused } from "../Failure.ts";
 import { random } from "./Profile.ts";
 
 export const readInvite = (text: string): Invite.Invite => {
@@ -58,6 +58,40 @@ export const pin = (
       : { ...known, ...network, ...admission };
   Configuration.save(folder, configuration);
   return Configuration.load(folder, { environment: process.env });
+};
+
+/**
+ * Runs `work` with the network of `invite` pinned. Where it fails, or asked nobody, the addresses that stood here before
+ * stand again: an invite carries those of its day, and a folder may know newer ones.
+ */
+export const whilePinned = async <A extends { readonly asked: boolean }>(
+  folder: StateFolder,
+  invite: Invite.Invite,
+  other: string,
+  work: (configuration: Configuration.Configuration) => Promise<A>,
+): Promise<A> => {
+  const before = isPinned(folder) ? Configuration.load(folder, {}) : null;
+  const restore = (): void => {
+    if (before !== null) Configuration.save(folder, before);
+  };
+  const configuration = pin(folder, invite, { withAdmission: false, other });
+  try {
+    const result = await work(configuration);
+    if (!result.asked) restore();
+    return result;
+  } catch (error) {
+    restore();
+    throw withFreshInvite(error);
+  }
+};
+
+/** A network that is out of reach may have moved since its invite was made. */
+const withFreshInvite = (error: unknown): unknown => {
+  if (!(error instanceof Failure) || error.exitCode !== 3 || error.reason === "daemon-unreachable")
+    return error;
+  const { exitCode, reason, message } = error;
+  const next = `${error.next} An invite carries the address of its day: where the network has moved since, ask its operator for a fresh one.`;
+  return new Failure(exitCode, { reason, message, next }, { cause: error });
 };
 
 const Registration = Schema.Struct({

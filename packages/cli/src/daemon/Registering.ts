@@ -32,16 +32,24 @@ const refusals: Readonly<Record<Refused, (name: string, other: string) => Failur
     ),
 };
 
+export interface Registered {
+  readonly agentCard: AgentCard;
+  /** Whether the Registry was asked: an endpoint that is this agent already needs nobody. */
+  readonly asked: boolean;
+}
+
 /** `other` is the flag that names another endpoint. */
 export const register = async (
   client: DaemonClient,
   registration: Registration,
   admission: string | undefined,
   other: string,
-): Promise<AgentCard> => {
+): Promise<Registered> => {
   const before = await client.call("status");
   if (before.kind === "active") {
-    if (before.agentCard.agentName === registration.agentName) return before.agentCard;
+    if (before.agentCard.agentName === registration.agentName) {
+      return { agentCard: before.agentCard, asked: false };
+    }
     throw failed(
       "already-registered",
       `this endpoint is ${before.agentCard.agentName}, and an endpoint is one agent for good`,
@@ -52,6 +60,6 @@ export const register = async (
     ...registration,
     ...(admission === undefined ? {} : { admission }),
   });
-  if (result.kind === "registered") return result.agentCard;
+  if (result.kind === "registered") return { agentCard: result.agentCard, asked: true };
   throw refusals[result.kind](registration.agentName, other);
 };

@@ -2,6 +2,7 @@
 
 import { openSqliteLog } from "@social-harness/log/SqliteLog";
 import { makeInvites, type Invites } from "@social-harness/registry/Invites";
+import * as Custody from "./Custody.ts";
 import * as NetworkFolder from "./NetworkFolder.ts";
 
 export const withInvites = async <A>(
@@ -9,7 +10,8 @@ export const withInvites = async <A>(
   work: (invites: Invites, network: () => NetworkFolder.Description) => Promise<A>,
 ): Promise<A> => {
   const { folder, keys } = NetworkFolder.open(path);
-  const log = openSqliteLog(folder.registryLog);
+  Custody.demandRegistry(folder);
+  const log = openSqliteLog(folder.registryLog, { keepsFileWhole: true });
   try {
     const invites = makeInvites({
       log,
@@ -18,6 +20,8 @@ export const withInvites = async <A>(
       random: NetworkFolder.random,
     });
     return await work(invites, () => NetworkFolder.description(folder, keys));
+  } catch (error) {
+    throw Custody.explained(error, folder) ?? error;
   } finally {
     await log.close();
   }

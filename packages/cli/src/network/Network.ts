@@ -7,10 +7,14 @@ import { startRegistry } from "@social-harness/registry/service/RegistryServer";
 import { startRouter } from "@social-harness/router/service/Router";
 import type { Logger } from "@social-harness/registry/Logger";
 import { failed } from "../Failure.ts";
+import * as Custody from "./Custody.ts";
 import { routerUrlOf, type Exposure } from "./Exposure.ts";
-import { acquire, random, type NetworkFolder, type Reached } from "./NetworkFolder.ts";
+import type { NetworkFiles } from "./NetworkFiles.ts";
+import { acquire, random, type Reached } from "./NetworkFolder.ts";
 
 export interface Network extends Reached {
+  /** Agents that use the network and that its Registry does not know: its log is older than it was. */
+  readonly forgotten: number;
   readonly close: () => Promise<void>;
 }
 
@@ -33,12 +37,18 @@ const cannotListen = (host: string, port: number, cause: unknown): unknown => {
   );
 };
 
+export interface NetworkOptions {
+  readonly exposure: Exposure;
+  readonly admission: AdmissionMode;
+  /** Serves also where the Registry's log is lost. */
+  readonly mayBeLost: boolean;
+  readonly logger: Logger;
+}
+
 export const start = async (
-  folder: NetworkFolder,
+  folder: NetworkFiles,
   keys: NetworkKeys,
-  exposure: Exposure,
-  admission: AdmissionMode,
-  logger: Logger,
+  { exposure, admission, mayBeLost, logger }: NetworkOptions,
 ): Promise<Network> => {
   const { host, registryPort, routerPort, tls, behindProxy, publicUrl } = exposure;
   const ends: Array<() => Promise<void>> = [];
@@ -49,10 +59,11 @@ export const start = async (
   try {
     const lock = acquire(folder);
     ends.push(async () => lock.release());
-    const registryLog = openSqliteLog(folder.registryLog);
+    const registryLog = openSqliteLog(folder.registryLog, { keepsFileWhole: true });
     ends.push(() => registryLog.close());
     const routerLog = openSqliteLog(folder.routerLog);
     ends.push(() => routerLog.close());
+    let forgotten = 0;
     const shared = { clock: Date.now, random, logger };
     const registry = await startRegistry({
       ...shared,
@@ -61,9 +72,12 @@ export const start = async (
       admission,
       listen: listen(registryPort),
       behindProxy,
+      inspect: (registered) => {
+        forgotten = Custody.forgottenAgents(folder, registered, routerLog, mayBeLost);
+      },
       ...(publicUrl === undefined ? {} : { publicUrl }),
     }).catch((cause: unknown) => {
-      throw cannotListen(host, registryPort, cause);
+      throw Custody.explained(cause, folder) ?? cannotListen(host, registryPort, cause);
     });
     ends.push(() => registry.close());
     const router = await startRouter({
@@ -76,7 +90,7 @@ export const start = async (
       throw cannotListen(host, routerPort, cause);
     });
     ends.push(() => router.close());
-    return { registryUrl: registry.url, routerUrl: routerUrlOf(exposure, router.url), close };
+    return { registryUrl: registry.url, routerUrl: routerUrlOf(exposure, router.url), forgotten, close };
   } catch (error) {
     await close();
     throw error;

@@ -1,9 +1,8 @@
 // The folder of one network: its keys, the logs of its two services, and where they were reached last. Everything in it is
 // its operator's alone. Knows no service.
 
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
-import { join } from "node:path";
 import process from "node:process";
 import * as Schema from "effect/Schema";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
@@ -15,6 +14,8 @@ import * as Lock from "@social-harness/endpoint/state/Lock";
 import { StateError } from "@social-harness/endpoint/state/StateError";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { failed, misused } from "../Failure.ts";
+import * as Custody from "./Custody.ts";
+import * as NetworkFiles from "./NetworkFiles.ts";
 
 export const random = (byteCount: number): Uint8Array => randomBytes(byteCount);
 
@@ -22,7 +23,7 @@ export const random = (byteCount: number): Uint8Array => randomBytes(byteCount);
  * Takes the folder for this process: two Routers over one log would order the same lane twice. Nothing but the end of the
  * process or `release` gives it back.
  */
-export const acquire = (folder: NetworkFolder): Lock.Lock => {
+export const acquire = (folder: NetworkFiles.NetworkFiles): Lock.Lock => {
   try {
     return Lock.acquire(StateFolder.at(folder.path));
   } catch (error) {
@@ -42,21 +43,6 @@ const Reached = Schema.Struct({ registryUrl: RegistryUrl, routerUrl: RouterUrl }
 export type Reached = typeof Reached.Type;
 const decodeReached = Closed.decoder(Reached);
 
-export interface NetworkFolder {
-  readonly path: string;
-  readonly registryLog: string;
-  readonly routerLog: string;
-}
-
-const keysOf = (folder: NetworkFolder): string => join(folder.path, "network.json");
-const reachedOf = (folder: NetworkFolder): string => join(folder.path, "reached.json");
-
-export const at = (path: string): NetworkFolder => ({
-  path,
-  registryLog: join(path, "registry.sqlite"),
-  routerLog: join(path, "router.sqlite"),
-});
-
 const explained = <A>(work: () => A): A => {
   try {
     return work();
@@ -73,12 +59,21 @@ const explained = <A>(work: () => A): A => {
   }
 };
 
-/** The folder and keys of a network, made at its first start. */
-export const openOrCreate = (path: string): { folder: NetworkFolder; keys: NetworkKeys.NetworkKeys } => {
+/** The folder and keys of a network, made at its first start. `mayBeLost`: also where its Registry's log is gone. */
+export const openOrCreate = (
+  path: string,
+  mayBeLost: boolean,
+): { folder: NetworkFiles.NetworkFiles; keys: NetworkKeys.NetworkKeys } => {
   // What is made in here later, by SQLite too, is for its owner only.
   process.umask(0o077);
+  const folder = NetworkFiles.at(path);
+  Custody.demandKeys(folder);
+  const isNew = !existsSync(folder.keys);
+  if (!isNew && !mayBeLost) Custody.demandRegistry(folder);
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 });
+    // Before the keys: keys without a Registry's log then always mean that it was lost.
+    if (isNew) closeSync(openSync(folder.registryLog, "a", 0o600));
   } catch (error) {
     throw failed(
       "data-unusable",
@@ -87,17 +82,17 @@ export const openOrCreate = (path: string): { folder: NetworkFolder; keys: Netwo
       error,
     );
   }
-  const folder = at(path);
-  if (!existsSync(keysOf(folder))) StateFolder.hideFromGit(path);
-  return { folder, keys: explained(() => NetworkKeys.loadOrCreate(keysOf(folder), random)) };
+  if (isNew) StateFolder.hideFromGit(path);
+  return { folder, keys: explained(() => NetworkKeys.loadOrCreate(folder.keys, random)) };
 };
 
 /** The keys of a network that exists. */
-export const open = (path: string): { folder: NetworkFolder; keys: NetworkKeys.NetworkKeys } => {
+export const open = (path: string): { folder: NetworkFiles.NetworkFiles; keys: NetworkKeys.NetworkKeys } => {
   process.umask(0o077);
-  const folder = at(path);
+  const folder = NetworkFiles.at(path);
+  Custody.demandKeys(folder);
   try {
-    return { folder, keys: NetworkKeys.load(keysOf(folder)) };
+    return { folder, keys: NetworkKeys.load(folder.keys) };
   } catch (error) {
     if (error instanceof NetworkKeys.NetworkKeysError && error.reason === "absent") {
       throw misused(
@@ -112,16 +107,16 @@ export const open = (path: string): { folder: NetworkFolder; keys: NetworkKeys.N
 };
 
 /** Written whole or not at all, so that a reader never sees half of it. */
-export const writeReached = (folder: NetworkFolder, reached: Reached): void => {
-  const path = reachedOf(folder);
+export const writeReached = (folder: NetworkFiles.NetworkFiles, reached: Reached): void => {
+  const path = folder.reached;
   const fresh = `${path}.${process.pid}.new`;
   writeFileSync(fresh, `${JSON.stringify(reached)}\n`, { mode: 0o600 });
   renameSync(fresh, path);
 };
 
-const readReached = (folder: NetworkFolder): Reached => {
+const readReached = (folder: NetworkFiles.NetworkFiles): Reached => {
   try {
-    return decodeReached(JSON.parse(readFileSync(reachedOf(folder), "utf8")));
+    return decodeReached(JSON.parse(readFileSync(folder.reached, "utf8")));
   } catch (error) {
     const known =
       error instanceof DecodeError ||
@@ -150,7 +145,7 @@ export const describe = (
 });
 
 /** What everybody may know about the network in `folder`. */
-export const description = (folder: NetworkFolder, keys: NetworkKeys.NetworkKeys): Description =>
+export const description = (folder: NetworkFiles.NetworkFiles, keys: NetworkKeys.NetworkKeys): Description =>
   describe(readReached(folder), keys);
 
 /** The description with its invite string, which admits nobody where the network demands admission. */

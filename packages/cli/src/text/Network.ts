@@ -1,7 +1,7 @@
 // How a network and its invites look to its operator.
 
 import type { InviteSummary } from "@social-harness/registry/Invites";
-import type { Output } from "../Output.ts";
+import { count, type Output } from "../Output.ts";
 import type { announcement } from "../network/NetworkFolder.ts";
 import { localDate } from "./Cards.ts";
 
@@ -17,6 +17,15 @@ export const announcementLines = (
     `Network   ${network.invite}`,
     `          ${style("yellow", admits)}`,
   ].join("\n");
+
+/** For an operator whose Registry's log is older than it was, or gone. */
+export const forgottenLines = (agents: number): string => {
+  const are = agents === 1 ? "is" : "are";
+  return [
+    `Warning   ${count(agents, "agent")} that used this network ${are} not in registry.sqlite: it is an old copy, or was lost.`,
+    "          Names of theirs can be taken again. Where you have a newer copy, stop and restore it now.",
+  ].join("\n");
+};
 
 export const inviteLine = ({ style }: Output, invite: InviteSummary): string => {
   const state = style(invite.state === "open" ? "green" : "dim", invite.state.padEnd(7));

@@ -1,6 +1,6 @@
 // `join` in each of its situations, through the binary's own code and a real network.
 
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, rmSync, statSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -127,6 +127,26 @@ describe("join", () => {
     const principal = `prn_${"A".repeat(22)}`;
     const card = await json("join", invite, "--name", "eve-agent", "--principal", principal, "--state", eve);
     expect(card).toMatchObject({ kind: "registered", agentCard: { principalId: principal } });
+  });
+
+  verifies("RUN-106", "with an invite of an earlier address says so, and harms nothing", async () => {
+    const old = Invite.encode({ ...Invite.decode(invite), registryUrl: "http://127.0.0.1:9" });
+    const state = join(root, "fay");
+    const addressOf = (): unknown =>
+      (JSON.parse(readFileSync(join(state, "config.json"), "utf8")) as { registryUrl: string }).registryUrl;
+    const words = ["--name", "fay-agent", "--state", state];
+    const lost = await runHere(["join", old, ...words, "--json"]);
+    expect([lost.code, failureOf(lost).reason]).toEqual([3, "dependency-unavailable"]);
+    expect(failureOf(lost).next).toMatch(/try again.*ask its operator for a fresh one/);
+    await joined(state, "fay-agent");
+    expect(addressOf()).toBe(network.ready["registryUrl"]);
+    const again = await runHere(["join", old, ...words]);
+    expect([again.code, again.stderr.includes("`move`")]).toEqual([0, true]);
+    expect(addressOf()).toBe(network.ready["registryUrl"]);
+    rmSync(join(state, "endpoint.sqlite"));
+    expect(await refusal("join", old, ...words)).toEqual([3, "dependency-unavailable"]);
+    expect(addressOf()).toBe(network.ready["registryUrl"]);
+    expect(await joined(state, "fay-agent")).toMatchObject({ kind: "registered" });
   });
 
   verifies("RUN-09", "with a spent or a revoked invite admits nobody, while the network runs", async () => {

@@ -1,7 +1,8 @@
-// Why a service of the network cannot be reached, told from what its socket threw: closed kinds, words for people, and what
-// helps. A certificate that nobody vouches for is not an outage, and waiting does not cure it. Implements RUN-16.
+// Why a service of the network cannot be reached or not be used, told from what its client threw: closed kinds, words for
+// people, and what helps. A certificate that nobody vouches for, or another key than the pinned one, is not an outage, and
+// waiting does not cure it. Implements RUN-16 and RUN-105.
 
-export type TroubleKind = "untrusted-certificate" | "unfit-certificate" | "unreachable";
+export type TroubleKind = "untrusted-certificate" | "unfit-certificate" | "wrong-key" | "unreachable";
 
 export interface Trouble {
   readonly kind: TroubleKind;
@@ -23,6 +24,7 @@ const table: Readonly<Record<string, readonly [kind: TroubleKind, detail: string
   CERT_REVOKED: ["unfit-certificate", "it was revoked"],
   HOSTNAME_MISMATCH: ["unfit-certificate", "it is for another name"],
   ERR_TLS_CERT_ALTNAME_INVALID: ["unfit-certificate", "it is for another name"],
+  "wrong-registry-key": ["wrong-key", "another key than the pinned one"],
   EPROTO: ["unreachable", "it does not speak TLS there"],
   ERR_SSL_WRONG_VERSION_NUMBER: ["unreachable", "it does not speak TLS there"],
   ECONNREFUSED: ["unreachable", "connection refused"],
@@ -37,9 +39,10 @@ const table: Readonly<Record<string, readonly [kind: TroubleKind, detail: string
 /** The first cause with a known code, or null where nothing tells more than that it failed. */
 export const of = (error: unknown): Trouble | null => {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    const code = "code" in cause ? String(cause.code) : "";
-    const known = Object.hasOwn(table, code) ? table[code] : undefined;
-    if (known !== undefined) return { kind: known[0], detail: known[1] };
+    for (const code of ["code" in cause && cause.code, "reason" in cause && cause.reason].map(String)) {
+      const known = Object.hasOwn(table, code) ? table[code] : undefined;
+      if (known !== undefined) return { kind: known[0], detail: known[1] };
+    }
   }
   return null;
 };
@@ -51,6 +54,8 @@ export const explain = (service: Service, { kind, detail }: Trouble): string => 
       return `the ${service}'s certificate is not trusted (${detail})`;
     case "unfit-certificate":
       return `the ${service}'s certificate is not good (${detail})`;
+    case "wrong-key":
+      return `what answers at the ${service}'s address has ${detail}`;
     case "unreachable":
       return `the ${service} cannot be reached (${detail})`;
   }
@@ -66,12 +71,17 @@ export const remedy = ({ kind }: Trouble): string => {
       );
     case "unfit-certificate":
       return "Only the network's operator can help: the network needs another certificate or another address.";
+    case "wrong-key":
+      return "It is another network's: ask your network's operator for its address, and take it with `social-harness move`.";
     case "unreachable":
       return "Conversations that exist go on; a registration or a first contact needs the network: try again when it is up.";
   }
 };
 
-const said = (trouble: Trouble): string => `The${explain("Registry", trouble).slice(3)}.`;
+const said = (trouble: Trouble): string => {
+  const sentence = explain("Registry", trouble);
+  return `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)}.`;
+};
 
 /** The words of a tool that failed by the Registry's absence. */
 export const toWords = (trouble: Trouble): string => `${said(trouble)} ${remedy(trouble)}`;

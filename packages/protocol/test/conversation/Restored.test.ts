@@ -250,3 +250,39 @@ describe("a member whose disk is older", () => {
     expect(kindsSaidBy(story, "B")).toEqual([]);
   });
 });
+
+describe("members that have all forgotten the same", () => {
+  const letterOf = (index: number): string => String.fromCodePoint(65 + index);
+
+  /** Puts the disks of the last `count` of `n` members back, has each of them post, and says how many have not recovered. */
+  const notRecovered = (n: number, count: number): number => {
+    const story = scenario(n, true, false);
+    const forgetful = story.world.all.slice(n - count);
+    const backups = forgetful.map(({ disk }) => disk);
+    story.say("A", "one");
+    story.run(1_000);
+    for (const { index } of forgetful) story.world.crash(index);
+    forgetful.forEach(({ index }, i) => story.world.restore(index, backups[i] as Disk));
+    for (const { index } of forgetful) story.world.restart(index);
+    story.run(1_000);
+    // A member that only missed the round in which the others recovered has its own post for cause.
+    for (const { index } of forgetful) {
+      story.say(letterOf(index), "again");
+      story.run(20 * Limits.roundMsMin);
+    }
+    return forgetful.filter(({ disk }) => disk.state.restored !== null).length;
+  };
+
+  for (const [n, needed] of [
+    [2, 1],
+    [3, 1],
+    [4, 2],
+    [6, 2],
+    [7, 3],
+  ] as const) {
+    verifies("RUN-100", `among ${n} take part again while ${needed} remember, and not with one fewer`, () => {
+      expect(notRecovered(n, n - needed)).toBe(0);
+      expect(notRecovered(n, n - needed + 1)).toBe(n - needed + 1);
+    });
+  }
+});

@@ -53,7 +53,9 @@ describe.skipIf(absent)(`the second verifier${note}`, () => {
     const reader = Export.createReader({ verifier: Ed25519.verifier, registryKey: registry.publicKey });
     const posts = reader.write(Buffer.from(VectorFiles.text("export_four.jsonl")));
     const { header, exporter, members } = reader.finish();
-    expect(JSON.parse(stdout)).toMatchObject({
+    const report = JSON.parse(stdout) as { readonly notChecked: ReadonlyArray<string> };
+    expect(report.notChecked.join()).not.toContain("below four members");
+    expect(report).toMatchObject({
       ok: true,
       address: header.address,
       exportedBy: exporter.agentName,
@@ -68,6 +70,16 @@ describe.skipIf(absent)(`the second verifier${note}`, () => {
       })),
     });
   });
+
+  verifies(
+    ["RUN-41", "RUN-43"],
+    "says as `verify` does what storage rests on where fewer than four talk",
+    () => {
+      const file = join(VectorFiles.vectorsFolder, "export_two.jsonl");
+      const { stdout } = verify("export", file, "--registry-key", registry.publicKey);
+      expect(stdout).toContain("below four members storage rests on all being honest");
+    },
+  );
 
   verifies(
     "RUN-43",

@@ -1,10 +1,12 @@
 // One POST to one Registry: bounded, deadlined, to exactly the configured address. Follows no redirect, uses no proxy from
-// the environment, keeps sockets of its own. Turns every status into the closed error that it means.
+// the environment, keeps sockets of its own. Turns every status into the closed error that it means, and takes no answer of a
+// Registry that names another key. Implements IDN-61.
 
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
+import type { SigningKey } from "@social-harness/protocol/identity/Identifier";
 import * as Limits from "../Limits.ts";
 import * as Wire from "../Wire.ts";
 import { RegistryError } from "./RegistryError.ts";
@@ -27,6 +29,7 @@ interface Answer {
   readonly status: number;
   readonly mediaType: string;
   readonly retryAfter: string | undefined;
+  readonly registryKey: string | undefined;
   readonly body: Buffer;
 }
 
@@ -50,6 +53,7 @@ const readAnswer = (response: IncomingMessage, bytesMax: number): Promise<Answer
       status: response.statusCode ?? 0,
       mediaType: response.headers["content-type"] ?? "",
       retryAfter: response.headers["retry-after"],
+      registryKey: response.headersDistinct[Wire.registryKeyHeader]?.join(),
       body: Buffer.concat(chunks),
     }),
   );
@@ -60,7 +64,14 @@ const readAnswer = (response: IncomingMessage, bytesMax: number): Promise<Answer
 };
 
 /** The body of a good answer; throws what any other answer means. */
-const bodyOf = ({ status, mediaType, retryAfter, body }: Answer): Buffer => {
+const bodyOf = (pinnedKey: SigningKey, answer: Answer): Buffer => {
+  const { status, mediaType, retryAfter, registryKey, body } = answer;
+  if (registryKey !== undefined && registryKey !== pinnedKey) {
+    throw new RegistryError(
+      "wrong-registry-key",
+      "what answers at the Registry's address has another key than the pinned one",
+    );
+  }
   if (status >= 500) throw new RegistryError("unavailable", `the Registry answered ${status}`);
   if (status === 429) {
     const seconds = /^\d{1,5}$/.test(retryAfter ?? "") ? Number(retryAfter) : 1;
@@ -71,7 +82,10 @@ const bodyOf = ({ status, mediaType, retryAfter, body }: Answer): Buffer => {
   if (!mediaType.startsWith("application/json")) {
     throw new RegistryError("invalid-answer", "the Registry's answer is not JSON");
   }
-  if (status === 200) return body;
+  if (status === 200) {
+    if (registryKey !== undefined) return body;
+    throw new RegistryError("invalid-answer", "the Registry's answer does not name its key");
+  }
   const code = errorCodeOf(body);
   if (code === null || Wire.statusOf[code] !== status) {
     throw new RegistryError("invalid-answer", `the Registry answered ${status} without a known error`);
@@ -88,7 +102,7 @@ const errorCodeOf = (body: Buffer): Wire.ErrorCode | null => {
   }
 };
 
-export const makeHttpCaller = (baseUrl: string): HttpCaller => {
+export const makeHttpCaller = (baseUrl: string, pinnedKey: SigningKey): HttpCaller => {
   const base = baseUrl.replace(/\/$/, "");
   const secure = base.startsWith("https:");
   const agent = new (secure ? HttpsAgent : HttpAgent)({
@@ -126,7 +140,7 @@ export const makeHttpCaller = (baseUrl: string): HttpCaller => {
   };
 
   return {
-    post: async (call) => bodyOf(await exchange(call)),
+    post: async (call) => bodyOf(pinnedKey, await exchange(call)),
     close: () => {
       closed = true;
       agent.destroy();

@@ -86,7 +86,7 @@ export const makeRegistryClient = (options: RegistryClientOptions): RegistryClie
     verifier: options.verifier ?? Ed25519.verifier,
     registryKey: options.registryKey,
   };
-  const caller = makeHttpCaller(options.url);
+  const caller = makeHttpCaller(options.url, options.registryKey);
   const cache = makeCardCache(options.cachedCardsMax ?? Limits.cachedCardsMax);
   const flights = new Map<string, Promise<AgentCard | null>>();
 

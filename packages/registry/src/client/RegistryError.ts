@@ -7,10 +7,12 @@ import type { ErrorCode } from "../Wire.ts";
  * unavailable: no answer before the deadline, or the Registry said that it cannot; asking again is right.
  * overloaded: asked too often; ask again after `retryAfterSeconds`.
  * refused: the Registry refused the request itself, with `code`; asking again is of no use.
+ * wrong-registry-key: what answers says that it is another Registry than the one of the pinned key.
  * invalid-answer: the answer is not what a correct Registry of the pinned key can say; nothing of it was believed.
  * aborted: the caller's signal ended the call. Whether a registration was accepted is unknown; repeat it exactly.
  */
-export type RegistryErrorReason = "unavailable" | "overloaded" | "refused" | "invalid-answer" | "aborted";
+export type RegistryErrorReason =
+  "unavailable" | "overloaded" | "refused" | "wrong-registry-key" | "invalid-answer" | "aborted";
 
 export class RegistryError extends Error {
   override readonly name = "RegistryError";

@@ -4,6 +4,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
+import type { SigningKey } from "@social-harness/protocol/identity/Identifier";
 import * as Wire from "../Wire.ts";
 
 /** A request that gets an error for its answer. */
@@ -81,8 +82,8 @@ export const respondError = (response: ServerResponse, { code, headers }: Refusa
 /** Peers that were too slow, ended early or are gone get no answer: their socket is closed. */
 const unanswered = new Set<unknown>(["ERR_HTTP_REQUEST_TIMEOUT", "HPE_INVALID_EOF_STATE", "ECONNRESET"]);
 
-/** Answers bytes that are no HTTP request. */
-export const refuseBytes = (cause: Error, socket: Duplex): void => {
+/** Answers bytes that are no HTTP request, as the Registry of this key. */
+export const refuseBytes = (registryKey: SigningKey, cause: Error, socket: Duplex): void => {
   const code = "code" in cause ? cause.code : undefined;
   if (!socket.writable || unanswered.has(code)) {
     socket.end(() => socket.destroy());
@@ -92,7 +93,8 @@ export const refuseBytes = (cause: Error, socket: Duplex): void => {
   const body = CanonicalJson.encode({ error });
   socket.end(
     `HTTP/1.1 ${Wire.statusOf[error]} Refused\r\nconnection: close\r\ncontent-type: application/json\r\n` +
-      `cache-control: no-store\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      `${Wire.registryKeyHeader}: ${registryKey}\r\ncache-control: no-store\r\n` +
+      `content-length: ${body.length}\r\n\r\n${body}`,
     () => socket.destroy(),
   );
 };

@@ -5,6 +5,7 @@ import { createServer, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import * as Limits from "../Limits.ts";
 import { isLoopback, isRegistryUrl } from "../NetworkUrl.ts";
+import type { RegistryView } from "../RegistryState.ts";
 import { refuseBytes } from "./HttpEdge.ts";
 import { makeRegistryService, type RegistryServiceOptions } from "./RegistryService.ts";
 
@@ -36,6 +37,8 @@ export interface RegistryOptions extends RegistryServiceOptions {
   /** What clients are told, where a proxy stands in front. */
   readonly publicUrl?: string;
   readonly timeouts?: Partial<Timeouts>;
+  /** Looks at what is registered before anybody is served; what it throws is why nothing is. */
+  readonly inspect?: (view: RegistryView) => void;
 }
 
 export interface RunningRegistry {
@@ -70,7 +73,8 @@ const makeServer = (options: RegistryOptions, handle: Parameters<typeof createSe
     tls === undefined ? createServer(settings, handle) : createTlsServer({ ...settings, ...tls }, handle);
   server.timeout = timeouts.idleMs;
   server.maxConnections = Limits.connectionsMax;
-  server.on("clientError", refuseBytes);
+  const registryKey = options.keys.registry.publicKey;
+  server.on("clientError", (cause, socket) => refuseBytes(registryKey, cause, socket));
   return server;
 };
 
@@ -100,6 +104,7 @@ export const startRegistry = async (options: RegistryOptions): Promise<RunningRe
   checkExposure(options);
   const service = makeRegistryService(options);
   await service.ready();
+  options.inspect?.(service.view);
   const server = makeServer(options, service.handle);
   const port = await listening(server, options.listen);
   const { host, tls } = options.listen;

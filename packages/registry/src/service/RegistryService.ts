@@ -14,6 +14,7 @@ import type { Logger } from "../Logger.ts";
 import type { NetworkKeys } from "../NetworkKeys.ts";
 import * as Registration from "../Registration.ts";
 import { makeRegistryFold } from "../RegistryFold.ts";
+import type { RegistryView } from "../RegistryState.ts";
 import { timestampOf, type Clock } from "../Timestamp.ts";
 import * as Wire from "../Wire.ts";
 import { checkMediaType, Gone, readBody, Refusal, respond, respondError } from "./HttpEdge.ts";
@@ -36,6 +37,8 @@ export interface RegistryServiceOptions {
 export interface RegistryService {
   /** Folds the log; rejects when it cannot be read, is not a Registry's, or belongs to another key. */
   readonly ready: () => Promise<void>;
+  /** What is folded, complete once `ready` has resolved. */
+  readonly view: RegistryView;
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
@@ -137,7 +140,9 @@ export const makeRegistryService = (options: RegistryServiceOptions): RegistrySe
 
   return {
     ready: () => fold.catchUp(),
+    view,
     handle: (request, response) => {
+      response.setHeader(Wire.registryKeyHeader, registry.publicKey);
       answer(request).then(
         (value) => respond(response, 200, value),
         (cause: unknown) => {

@@ -1,4 +1,5 @@
-// A Registry that answers whatever a test wants, and counts what it was asked.
+// A Registry that answers whatever a test wants, under its true key unless the test says otherwise, and counts what it was
+// asked.
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -7,6 +8,7 @@ import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson"
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
 import { timestampOf } from "@social-harness/registry/Timestamp";
+import * as Wire from "@social-harness/registry/Wire";
 import { agentOf, registrySigner } from "../TestNetwork.ts";
 
 export interface FakeRegistry {
@@ -29,6 +31,7 @@ export const startFake = async (answer: Answer): Promise<FakeRegistry> => {
     incoming.on("end", () => {
       const request = { path: incoming.url ?? "", body: Buffer.concat(chunks).toString() };
       requests.push(request);
+      response.setHeader(Wire.registryKeyHeader, registrySigner.publicKey);
       answer(request, response, incoming);
     });
   });

@@ -3,11 +3,13 @@ import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson"
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import * as Limits from "@social-harness/protocol/Limits";
+import * as Wire from "@social-harness/registry/Wire";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { agentOf, bytesOf, clientOf, nameOf, registrySigner } from "../TestNetwork.ts";
 import { cardOf, saying, startFake, writeBytes, type Answer } from "./FakeRegistry.ts";
 
 const invalid = expect.objectContaining({ name: "RegistryError", reason: "invalid-answer" });
+const wrongKey = expect.objectContaining({ name: "RegistryError", reason: "wrong-registry-key" });
 const impostor = Ed25519.signerFromSeed(bytesOf("impostor", 32));
 
 /** A client of a Registry that gives this one answer. */
@@ -38,7 +40,7 @@ verifies("IDN-50", "C69: a card that names its own Registry key widens no trust"
   const forged = await toldBy(found({ ...unsigned, signature: impostor.sign("agent-card", unsigned) }));
   await expect(forged.lookupByName(nameOf("alice"))).rejects.toEqual(invalid);
   const pinnedElsewhere = clientOf((await startFake(found(cardOf("alice")))).url, impostor.publicKey);
-  await expect(pinnedElsewhere.lookupByName(nameOf("alice"))).rejects.toEqual(invalid);
+  await expect(pinnedElsewhere.lookupByName(nameOf("alice"))).rejects.toEqual(wrongKey);
 });
 
 verifies(
@@ -67,6 +69,45 @@ verifies(
     }
   },
 );
+
+verifies("IDN-61", "answers that prove nothing are not believed of a Registry with another key", async () => {
+  const { registration } = agentOf("alice");
+  const empty = saying({ kind: "page", agentCards: [], hasMore: false });
+  const nothing: ReadonlyArray<Answer> = [
+    empty,
+    saying({ kind: "not_found" }),
+    saying({ kind: "name_taken" }),
+    saying({ error: "authentication_failed" }, 401),
+    saying({ error: "unavailable" }, 503),
+    (_, response) => response.writeHead(204).end(),
+  ];
+  const named =
+    (answer: Answer, keys: string | ReadonlyArray<string>): Answer =>
+    (request, response, incoming) => {
+      response.setHeader(Wire.registryKeyHeader, keys);
+      answer(request, response, incoming);
+    };
+  const { publicKey } = impostor;
+  for (const keys of [
+    publicKey,
+    "",
+    [registrySigner.publicKey, publicKey],
+    [publicKey, registrySigner.publicKey],
+  ]) {
+    for (const answer of nothing) {
+      const client = await toldBy(named(answer, keys));
+      await expect(client.list({})).rejects.toEqual(wrongKey);
+      await expect(client.lookupByName(nameOf("alice"))).rejects.toEqual(wrongKey);
+      await expect(client.register(registration, null)).rejects.toEqual(wrongKey);
+    }
+  }
+  const unnamed = await toldBy((request, response, incoming) => {
+    response.removeHeader(Wire.registryKeyHeader);
+    empty(request, response, incoming);
+  });
+  await expect(unnamed.list({})).rejects.toEqual(invalid);
+  expect(await (await toldBy(empty)).list({})).toMatchObject({ agentCards: [] });
+});
 
 verifies("IDN-50", "one flipped bit anywhere in an answer, and it is not believed", async () => {
   const good = CanonicalJson.encodeBytes({ kind: "found", agentCard: cardOf("alice") });

@@ -42,6 +42,24 @@ const exchange = async (url: string, bytes: string, keepOpen = false): Promise<s
 
 const lookup = CanonicalJson.encode({ agentName: "alice" });
 
+verifies("IDN-60", "every answer names the Registry's key, whatever was asked and by whom", async () => {
+  const { url } = await startNetwork();
+  const { publicKey } = registrySigner;
+  const answers = [
+    await send(url, Wire.lookupPath, lookup),
+    await send(url, Wire.listPath, "{}"),
+    await send(url, Wire.registerPath, "{}"),
+    await send(url, "/nothing", lookup),
+    await send(url, "/healthz", null, { method: "GET" }),
+    await send(url, "/readyz", null, { method: "GET" }),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 400, 404, 200, 200]);
+  for (const { headers } of answers) expect(headers.get(Wire.registryKeyHeader)).toBe(publicKey);
+  expect(await exchange(url, "nonsense\r\n\r\n")).toContain(
+    `\r\n${Wire.registryKeyHeader}: ${publicKey}\r\n`,
+  );
+});
+
 verifies("IDN-20", "every refusal is one closed error with its status and no other text", async () => {
   const { url } = await startNetwork();
   expectError(await send(url, "/v1/identities", lookup), "not_found");

@@ -11,6 +11,7 @@ import {
   type RouterStoreOptions,
   type SendResult,
 } from "../../src/service/RouterStore.ts";
+import { sendersIn } from "../../src/service/Senders.ts";
 import { stream } from "../../src/service/RouterSchema.ts";
 import * as Envelope from "../../src/wire/Envelope.ts";
 import * as Frames from "../../src/wire/Frames.ts";
@@ -220,4 +221,13 @@ verifies("RTR-09", "another log is another instance, the same log the same", asy
   const again = await openStore({ log });
   expect(again.store.routerInstanceId).toBe(store.routerInstanceId);
   expect((await openStore()).store.routerInstanceId).not.toBe(store.routerInstanceId);
+});
+
+verifies("RUN-104", "whoever has sent is found in the tables, a mere recipient is not", async () => {
+  const empty = openSqliteLog(":memory:");
+  expect(sendersIn(empty.database)).toEqual([]);
+  const { log, store } = await openStore();
+  await accepted(store, envelopeFrom(ada, [bob, cyd], "one"));
+  await accepted(store, envelopeFrom(bob, [cyd], "two"));
+  expect(new Set(sendersIn(log.database))).toEqual(new Set([idOf(ada), idOf(bob)]));
 });

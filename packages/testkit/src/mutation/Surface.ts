@@ -7,8 +7,8 @@ import { huntSurface, type SurfaceHunted } from "./SurfaceHunt.ts";
 import { surfaceMutants } from "./SurfaceMutants.ts";
 
 export interface SurfaceOptions {
-  /** Names; absent: all of them. */
-  readonly only: ReadonlyArray<string> | undefined;
+  /** Names; none means all of them. */
+  readonly only: ReadonlyArray<string>;
   readonly jobs: number;
   readonly json: boolean;
   readonly print: (line: string) => void;
@@ -25,9 +25,9 @@ const row = ({ mutant, sighting, escape, seconds }: SurfaceHunted): string => {
 /** Resolves with the exit code. */
 export const surface = async ({ only, jobs, json, print, complain }: SurfaceOptions): Promise<number> => {
   const chosen =
-    only === undefined ? surfaceMutants : surfaceMutants.filter(({ name }) => only.includes(name));
+    only.length === 0 ? surfaceMutants : surfaceMutants.filter(({ name }) => only.includes(name));
   if (chosen.length === 0) {
-    complain(`no such mutant; there are ${surfaceMutants.map(({ name }) => name).join(", ")}`);
+    complain("those are mutants of the protocol: leave --surface out");
     return 2;
   }
   const rotten = chosen.flatMap((mutant) => problemsOf(mutant, readOriginal));

@@ -334,8 +334,6 @@ export const scenarios = {
 export type ScenarioName = keyof typeof scenarios;
 export const scenarioNames = Object.keys(scenarios) as ReadonlyArray<ScenarioName>;
 
-export const isScenarioName = (name: string): name is ScenarioName => Object.hasOwn(scenarios, name);
-
 /** One run of so many goes with real keys, sealing and stores. */
 export const realEvery = 100;
 

@@ -15,7 +15,7 @@ import { watch } from "./Oracles.ts";
 import { createRandom, mix } from "./Random.ts";
 import { draw, type Environment, type ScenarioName, scenarioOf } from "./Scenarios.ts";
 import { storm } from "./Storm.ts";
-import { traceOf } from "./Trace.ts";
+import { brokenText, headerOf, heldText, traceOf } from "./Trace.ts";
 import { plainWire, sealedWire } from "./Wire.ts";
 
 export interface Outcome {
@@ -65,6 +65,20 @@ const createWorldOf = (seed: number, { n, real }: Environment): World => {
 export const simulate = (seed: number, change: Partial<Environment> = {}, how: How = {}): Outcome => {
   const { scenario, environment: chosen } = drawn(seed, how.scenario);
   const environment = { ...chosen, ...change };
+  const { print } = how;
+  print?.(headerOf({ seed, scenario, environment, change, omitted: how.omit?.size ?? 0 }));
+  try {
+    const certified = certifiedBy(seed, environment, how);
+    print?.(heldText(certified));
+    return { scenario, environment, certified };
+  } catch (error) {
+    print?.(brokenText(error));
+    throw error;
+  }
+};
+
+/** The run itself: how many records it has certified. */
+const certifiedBy = (seed: number, environment: Environment, how: How): number => {
   const { n, byzantine, nuisance, secretive, opened } = environment;
   const random = createRandom(seed);
   const world = createWorldOf(seed, environment);
@@ -104,5 +118,5 @@ export const simulate = (seed: number, change: Partial<Environment> = {}, how: H
   } finally {
     ingress?.close();
   }
-  return { scenario, environment, certified: oracles.chain.length };
+  return oracles.chain.length;
 };

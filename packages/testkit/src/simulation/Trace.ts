@@ -1,5 +1,5 @@
-// A run as lines that people read: what arrived where, what was signed, certified, stated and accepted. Records and anchors
-// get short names in the order in which they appear. Watches a world and changes nothing.
+// A run as lines that people read: which run it is, what arrived where, what was signed, certified, stated and accepted, and
+// what it came to. Records and anchors get short names in the order in which they appear. Watches a world and changes nothing.
 
 import type { Command } from "@social-harness/protocol/conversation/Command";
 import type { Event } from "@social-harness/protocol/conversation/Event";
@@ -8,12 +8,44 @@ import * as Reanchor from "@social-harness/protocol/history/Reanchor";
 import * as Record from "@social-harness/protocol/history/Record";
 import type { AgentId, AnchorHash, RecordHash } from "@social-harness/protocol/identity/Identifier";
 import type { Member, World } from "./FoldWorld.ts";
+import type { Environment, ScenarioName } from "./Scenarios.ts";
+import { Violation } from "./Violation.ts";
 
 export interface Trace {
   readonly note: (line: string) => void;
   /** What follows belongs to this step of the storm. */
   readonly onStep: (step: number) => void;
 }
+
+/** What a trace's first line names. */
+export interface Run {
+  readonly seed: number;
+  readonly scenario: ScenarioName;
+  readonly environment: Environment;
+  /** What was replaced of the environment that the seed stands for. */
+  readonly change: Partial<Environment>;
+  /** Steps of the storm that are left out. */
+  readonly omitted: number;
+}
+
+/** Which run it is, who lies in it, and how to see it again. */
+export const headerOf = ({ seed, scenario, environment, change, omitted }: Run): string => {
+  const { n, byzantine } = environment;
+  const liars = Array.from({ length: byzantine }, (_, i) => n - byzantine + i);
+  const who = `members 0 to ${n - 1}, ${liars.length === 0 ? "no liars" : `liars: ${liars.join(" ")}`}`;
+  const isWhole = omitted === 0 && Object.keys(change).length === 0;
+  const parts = isWhole
+    ? ""
+    : `, of which this is a part: ${omitted} steps left out, ${JSON.stringify(change)}`;
+  return `seed ${seed}, scenario ${scenario}, ${who}; again: npm run sim -- --trace --seed ${seed} --scenario ${scenario}${parts}`;
+};
+
+/** A trace's last line, where nothing broke. */
+export const heldText = (certified: number): string => `holds: ${certified} records certified`;
+
+/** A trace's last line, where `error` ended the run. */
+export const brokenText = (error: unknown): string =>
+  `BROKEN: ${error instanceof Violation ? "" : "no oracle's word, "}${error instanceof Error ? error.message : String(error)}`;
 
 type Print = (line: string) => void;
 

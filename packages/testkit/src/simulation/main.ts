@@ -1,16 +1,16 @@
-// `npm run sim -- --seeds 20000 [--seed S] [--scenario X] [--jobs J] [--json]`: runs that many seeds from S on, from a fresh
-// one without it. Prints seeds a second, the cells of the transition table that were reached, and of each failing seed a
-// minimised trace. `--trace` prints every line of one seed instead. Exits with 1 when a seed fails, or when a run over all
+// `npm run sim`: runs many seeds and prints seeds a second, the cells of the transition table that were reached, and of each
+// failing seed a minimised trace; or prints every line of one seed. Exits with 1 when a seed fails, or when a run over all
 // scenarios that is long enough leaves a cell unreached.
 
 import { availableParallelism } from "node:os";
-import { parseArgs } from "node:util";
+import * as ProgramOptions from "../ProgramOptions.ts";
 import type { Report } from "./Campaign.ts";
 import * as Coverage from "./Coverage.ts";
 import { type Minimised, minimise } from "./Minimise.ts";
 import { createRandom } from "./Random.ts";
-import { isScenarioName, realEvery, type ScenarioName, scenarioNames } from "./Scenarios.ts";
+import { realEvery, type ScenarioName, scenarioNames } from "./Scenarios.ts";
 import { simulate } from "./Simulation.ts";
+import { Violation } from "./Violation.ts";
 import { runInJobs } from "./Workers.ts";
 
 /** A run over all scenarios of so many seeds must reach every cell. */
@@ -22,16 +22,6 @@ const linesEach = 200;
 
 const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
-};
-
-const fail = (message: string): never => {
-  process.stderr.write(`${message}\n`);
-  process.exit(2);
-};
-
-const countOf = (text: string | undefined, otherwise: number, name: string): number => {
-  const count = text === undefined ? otherwise : Number(text);
-  return Number.isSafeInteger(count) && count >= 0 ? count : fail(`--${name} takes a natural number`);
 };
 
 const printFailure = (scenario: ScenarioName | null, failure: Minimised): void => {
@@ -64,33 +54,45 @@ const printReport = (report: Report, seconds: number): void => {
   );
 };
 
-const { values } = parseArgs({
+const program = {
+  command: "npm run sim",
+  about:
+    "Runs the conversation fold under every fault that it claims to bear, one run a seed, and says which seeds break what. " +
+    "docs/simulation.md explains it all.",
   options: {
-    seeds: { type: "string" },
-    seed: { type: "string" },
-    scenario: { type: "string" },
-    jobs: { type: "string" },
-    json: { type: "boolean", default: false },
-    trace: { type: "boolean", default: false },
+    seeds: ProgramOptions.wholeNumber("N", "how many seeds; 1,000 where it is left out", 1),
+    seed: ProgramOptions.wholeNumber("S", "the first one; a fresh one where it is left out"),
+    scenario: ProgramOptions.oneOf("NAME", "one scenario instead of all by their shares", scenarioNames),
+    jobs: ProgramOptions.wholeNumber("J", "how many processes; one a core where it is left out", 1),
+    trace: ProgramOptions.flag("every line of one seed's run, and what it came to"),
+    json: ProgramOptions.flag("one JSON object instead of text"),
   },
-});
-const named = values.scenario ?? null;
-const scenario =
-  named === null || isScenarioName(named)
-    ? named
-    : fail(`no such scenario; there are ${scenarioNames.join(", ")}`);
-const first = countOf(values.seed, createRandom(Date.now()).below(1_000_000_000), "seed");
-const count = countOf(values.seeds, values.trace ? 1 : 1_000, "seeds");
-const jobs = Math.max(1, countOf(values.jobs, availableParallelism(), "jobs"));
+};
+const { options } = ProgramOptions.take(program);
+const scenario = options.scenario ?? null;
+const first = options.seed ?? createRandom(Date.now()).below(1_000_000_000);
+const count = options.seeds ?? 1_000;
+const jobs = options.jobs ?? availableParallelism();
 
-if (values.trace) {
-  simulate(first, {}, { scenario, print });
-  process.exit();
-}
+/** One seed's lines. The trace ends with its verdict; only where no oracle spoke it, the program itself is broken. */
+const printTrace = (): never => {
+  try {
+    simulate(first, {}, { scenario, print });
+    process.exit(0);
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error;
+    process.exit(1);
+  }
+};
+
+if (options.trace && (options.json || options.jobs !== undefined || (options.seeds ?? 1) !== 1))
+  ProgramOptions.refuse(program, "--trace shows one seed, as text: it goes with --seed and --scenario");
+if (options.trace) printTrace();
 const started = performance.now();
-if (!values.json) print(`${count} seeds from ${first}, ${scenario ?? "all scenarios"}, in ${jobs} processes`);
+if (!options.json)
+  print(`${count} seeds from ${first}, ${scenario ?? "all scenarios"}, in ${jobs} processes`);
 const report = await runInJobs({ first, count, scenario }, jobs, ({ failures }) => {
-  if (!values.json) for (const { seed, message } of failures) print(`seed ${seed}: ${message}`);
+  if (!options.json) for (const { seed, message } of failures) print(`seed ${seed}: ${message}`);
 });
 const seconds = (performance.now() - started) / 1_000;
 const minimised = report.failures
@@ -98,7 +100,7 @@ const minimised = report.failures
   .flatMap(({ seed }) => minimise(seed, { scenario }) ?? []);
 const unreached = Coverage.unreached(report.cells);
 const isFull = scenario === null && count >= fullSeeds;
-if (values.json) print(JSON.stringify({ first, seconds, ...report, minimised, unreached }));
+if (options.json) print(JSON.stringify({ first, seconds, ...report, minimised, unreached }));
 else {
   for (const failure of minimised) printFailure(scenario, failure);
   printReport(report, seconds);

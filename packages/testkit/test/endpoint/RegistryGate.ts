@@ -52,7 +52,7 @@ export const startRegistryGate = async (target: string): Promise<RegistryGate> =
         response.destroy();
         return;
       }
-      response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" });
+      response.writeHead(answer.status, Object.fromEntries(answer.headers));
       response.end(bytes);
     };
     // Nor need anybody be there for the answer.

@@ -39,6 +39,11 @@ describe("a failure", () => {
     expect(small?.lines.length).toBeLessThan(200);
   });
 
+  test("has a trace that says so, and ends with what broke", () => {
+    expect(small?.lines[0]).toMatch(/, of which this is a part: \d+ steps left out, \{.*\}$/);
+    expect(small?.lines.at(-1)).toBe(`BROKEN: ${small?.message}`);
+  });
+
   test("is the same each time, byte for byte", () => {
     expect(minimise(seed, { scenario: "liars", change: tooMany, runsMax: 150 })).toEqual(small);
   });

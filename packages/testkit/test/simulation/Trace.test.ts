@@ -6,6 +6,8 @@ import { verifies } from "@social-harness/testkit/Verifies";
 import type { Environment, ScenarioName } from "@social-harness/testkit/simulation/Scenarios";
 import { scenarioNames } from "@social-harness/testkit/simulation/Scenarios";
 import { simulate } from "@social-harness/testkit/simulation/Simulation";
+import { brokenText } from "@social-harness/testkit/simulation/Trace";
+import { Violation } from "@social-harness/testkit/simulation/Violation";
 
 const linesOf = (
   seed: number,
@@ -51,6 +53,27 @@ describe("a trace", () => {
     expect(text).toMatch(/1 signs durability R\d+ in round 0 under A\d+/);
     expect(text).toMatch(/0 intent ends certified/);
     expect(text).toContain("* the storm is over");
+  });
+
+  verifies("HIS-37", "begins with the run and how to see it again, and ends with its verdict", () => {
+    const whole = linesOf(66, "liars");
+    expect(whole[0]).toMatch(
+      /^seed 66, scenario liars, members 0 to (\d+), liars: [\d ]*\1; again: npm run sim -- --trace --seed 66 --scenario liars$/,
+    );
+    expect(whole.at(-1)).toMatch(/^holds: \d+ records certified$/);
+    expect(whole.slice(1, -1).every((line) => /^ *\d+ +-?\d+\.\ds  /.test(line))).toBe(true);
+    const honest = linesOf(1, "clocks", { n: 2, byzantine: 0, steps: 5 });
+    expect(honest[0]).toContain("members 0 to 1, no liars;");
+    expect(honest[0]).toMatch(
+      /, of which this is a part: 0 steps left out, \{"n":2,"byzantine":0,"steps":5\}$/,
+    );
+  });
+
+  test("of a run that breaks says what broke, and of a broken program that no oracle spoke", () => {
+    expect(brokenText(new Violation("I1: two records at height 3"))).toBe(
+      "BROKEN: I1: two records at height 3",
+    );
+    expect(brokenText(new TypeError("x is undefined"))).toBe("BROKEN: no oracle's word, x is undefined");
   });
 
   test("differs between seeds", () => {

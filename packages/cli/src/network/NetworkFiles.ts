@@ -1,0 +1,21 @@
+// Where the files of one network stand in its folder: its keys, the logs of its two services, and where these were reached
+// last. Knows names and opens nothing.
+
+import { join } from "node:path";
+
+/** Whether or not they exist. */
+export interface NetworkFiles {
+  readonly path: string;
+  readonly keys: string;
+  readonly registryLog: string;
+  readonly routerLog: string;
+  readonly reached: string;
+}
+
+export const at = (path: string): NetworkFiles => ({
+  path,
+  keys: join(path, "network.json"),
+  registryLog: join(path, "registry.sqlite"),
+  routerLog: join(path, "router.sqlite"),
+  reached: join(path, "reached.json"),
+});
