@@ -140,6 +140,8 @@ verifies(
     await mal.whisper(bob.card, packed([0]));
     await mal.whisper({ ...bob.card, sealingKey: other.sealingKey }, packed([0]));
     await expectUnharmed(bob, before + 2);
+    const notes = () => bob.lines.flatMap(({ fields }) => fields["note"] ?? []);
+    await until("both are noted", () => notes().length === 2);
     const forged = [
       mal.written(bob.card, packed([0]), lie),
       mal.written(bob.card, packed([0]), {
@@ -152,7 +154,7 @@ verifies(
       await bob.agent.link.onDeliver(deliveryOf(network, bob, text));
       await until("it is taken", () => cursorOf(bob) > cursor);
     }
-    expect(bob.lines.flatMap(({ fields }) => fields["note"] ?? [])).toEqual([
+    expect(notes()).toEqual([
       "no known closed shape",
       "it does not open",
       "it names another card of its sender",

@@ -104,9 +104,9 @@ const registrationMutants: ReadonlyArray<SurfaceMutant> = [
     edits: [
       {
         file: protocolServer,
-        text: "server.fallbackRequestHandler = ({ params }) => call(params);",
+        text: "server.fallbackRequestHandler = ({ params }) => call(params, caller);",
         replacement:
-          'server.fallbackRequestHandler = ({ params }, { mcpReq }) => {\n        if (String(params?.["name"]) === "register") Object.assign(globalThis, { asked: mcpReq.signal });\n        return call(params);\n      };',
+          'server.fallbackRequestHandler = ({ params }, { mcpReq }) => {\n        if (String(params?.["name"]) === "register") Object.assign(globalThis, { asked: mcpReq.signal });\n        return call(params, caller);\n      };',
       },
       {
         file: agentLife,
@@ -132,7 +132,13 @@ const registrationMutants: ReadonlyArray<SurfaceMutant> = [
   {
     name: "activation-not-told",
     why: "A host that listens need not ask.",
-    edits: [{ file: server, text: "() => handler.notify.toolsChanged()", replacement: "() => undefined" }],
+    edits: [
+      {
+        file: server,
+        text: "for (const handler of handlers.values()) handler.notify.toolsChanged();",
+        replacement: "",
+      },
+    ],
     test: { file: files.catalog, title: "list-changed goes to those who listen" },
   },
   {
@@ -141,9 +147,9 @@ const registrationMutants: ReadonlyArray<SurfaceMutant> = [
     edits: [
       {
         file: server,
-        text: "await handler.fetch(request, { parsedBody: body })",
+        text: "await handlerFor(caller).fetch(request, { parsedBody: body })",
         replacement:
-          'await handler.fetch(request, { parsedBody: JSON.parse(JSON.stringify(body).replace("promptsListChanged", "toolsListChanged")) })',
+          'await handlerFor(caller).fetch(request, { parsedBody: JSON.parse(JSON.stringify(body).replace("promptsListChanged", "toolsListChanged")) })',
       },
     ],
     test: { file: files.agentLife, title: "status shows the exact card while the protocol comes up" },
@@ -246,7 +252,13 @@ const failureMutants: ReadonlyArray<SurfaceMutant> = [
   {
     name: "defect-told-to-the-caller",
     why: "A defect's own words may hold a path, a statement or a key.",
-    edits: [{ file: call, text: "return Failures.internal();", replacement: "return error as McpError;" }],
+    edits: [
+      {
+        file: call,
+        text: "if (expected === null) return Defect.report(unexpectedly, error, options, name);",
+        replacement: "if (expected === null) return error as McpError;",
+      },
+    ],
     test: { file: files.failures, title: "a defect tells its caller nothing" },
   },
   {
@@ -271,8 +283,8 @@ const wordMutants: ReadonlyArray<SurfaceMutant> = [
     edits: [
       {
         file: "packages/endpoint/src/mcp/Instructions.ts",
-        text: '"again or reconnect.",',
-        replacement: '"again or reconnect.".repeat(50),',
+        text: 'list the tools again or reconnect.";',
+        replacement: 'list the tools again or reconnect.".repeat(50);',
       },
     ],
     test: { file: files.words, title: "no host has to cut" },
