@@ -7,6 +7,7 @@ import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { makeRegistryClient } from "@social-harness/registry/client/RegistryClient";
 import type { Logger } from "@social-harness/router/Logger";
 import { type ActiveAgent, startActiveAgent } from "./conversations/ActiveAgent.ts";
+import * as ContactPolicy from "./conversations/ContactPolicy.ts";
 import * as Inbox from "./ingress/Inbox.ts";
 import { startMcpServer } from "./mcp/McpServer.ts";
 import { createContinuations } from "./operations/Continuations.ts";
@@ -196,7 +197,7 @@ const startLocked = async (
 
   const card = boundCard(db, identity);
   if (card !== null) await activate(card);
-  const health = (): Health.Health => Health.read(db, agent);
+  const health = (): Health.Health => Health.read({ db, agent, contactPolicy: configuration, now: clock() });
   const mcp = await startMcpServer({
     operations,
     health,
@@ -213,7 +214,7 @@ const startLocked = async (
     version,
   });
   EndpointFile.write(stateFolder, { pid: process.pid, mcpUrl: mcp.url });
-  logger("info", "endpoint ready", { mcpUrl: mcp.url });
+  logger("info", "endpoint ready", { mcpUrl: mcp.url, ...ContactPolicy.describe(configuration) });
 
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
