@@ -10,10 +10,11 @@ import {
   StreamableHTTPClientTransport,
   UnsupportedProtocolVersionError,
 } from "@modelcontextprotocol/client";
+import * as EndedPost from "@social-harness/endpoint/operations/EndedPost";
 import * as Trouble from "@social-harness/endpoint/transport/Trouble";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import { failed, unreachable, type Failure } from "../Failure.ts";
-import { ofReason, ofTrouble } from "./Explain.ts";
+import { ofEnded, ofReason, ofTrouble } from "./Explain.ts";
 import { version } from "../Version.ts";
 import * as ToolResults from "./ToolResults.ts";
 
@@ -30,14 +31,10 @@ export interface DaemonClient {
   readonly close: () => Promise<void>;
 }
 
-/** What a call needs to explain that nobody answers. */
-interface Place {
-  readonly mcpUrl: string;
-  readonly next: string;
-}
+const start = "Start it with `social-harness daemon`.";
 
-const gone = ({ mcpUrl, next }: Place, cause: unknown): Failure =>
-  unreachable("daemon-unreachable", `no daemon answers at ${mcpUrl}`, next, cause);
+const gone = (mcpUrl: string, cause: unknown): Failure =>
+  unreachable("daemon-unreachable", `no daemon answers at ${mcpUrl}`, start, cause);
 
 const otherVersion = (cause: unknown): Failure => {
   const { message, next } = ofReason("incompatible-daemon");
@@ -66,11 +63,13 @@ const isUnknownTool = (data: unknown): boolean => {
   return Array.isArray(path) && path.length === 1 && path[0] === "name";
 };
 
-const failureOf = (place: Place, name: string, error: unknown): Failure => {
+const failureOf = (mcpUrl: string, name: string, error: unknown): Failure => {
   if (error instanceof ProtocolError) {
     const reason = fieldOf(error.data, "reason");
     const trouble = reason === "dependency-unavailable" ? Trouble.fromWords(error.message) : null;
     if (trouble !== null) return ofTrouble(trouble);
+    const ended = typeof reason === "string" ? EndedPost.fromWords(reason, error.message) : null;
+    if (ended !== null) return ofEnded(ended);
     if (typeof reason === "string") return ofReason(reason, issueOf(error.data));
     if (error.code !== Number(ProtocolErrorCode.InvalidParams)) return otherVersion(error);
     const issue = issueOf(error.data);
@@ -91,15 +90,11 @@ const failureOf = (place: Place, name: string, error: unknown): Failure => {
       error,
     );
   }
-  return gone(place, error);
+  return gone(mcpUrl, error);
 };
 
 /** Connects to a daemon's MCP endpoint. Throws a `Failure` with exit code 3 when nothing answers there. */
-export const connect = async (
-  mcpUrl: string,
-  next = "Start it with `social-harness daemon`.",
-): Promise<DaemonClient> => {
-  const place = { mcpUrl, next };
+export const connect = async (mcpUrl: string): Promise<DaemonClient> => {
   const client = new Client(
     { name: "social-harness", version },
     { versionNegotiation: { mode: { pin: protocolVersion }, probe: { timeoutMs: connectMsMax } } },
@@ -107,7 +102,7 @@ export const connect = async (
   try {
     await client.connect(new StreamableHTTPClientTransport(new URL(mcpUrl)));
   } catch (error) {
-    throw error instanceof UnsupportedProtocolVersionError ? otherVersion(error) : gone(place, error);
+    throw error instanceof UnsupportedProtocolVersionError ? otherVersion(error) : gone(mcpUrl, error);
   }
   return {
     call: async (name, input = {}) => {
@@ -116,7 +111,7 @@ export const connect = async (
         const result = await client.callTool({ name, arguments: { ...input } }, { timeout: callMsMax });
         structured = result.structuredContent;
       } catch (error) {
-        throw failureOf(place, name, error);
+        throw failureOf(mcpUrl, name, error);
       }
       try {
         return ToolResults.decode(name, structured);

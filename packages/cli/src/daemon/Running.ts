@@ -5,14 +5,13 @@ import { existsSync } from "node:fs";
 import process from "node:process";
 import * as EndpointFile from "@social-harness/endpoint/state/EndpointFile";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
-import { Failure, unreachable } from "../Failure.ts";
+import { unreachable } from "../Failure.ts";
 import { connect, type DaemonClient } from "./DaemonClient.ts";
 import type { Served } from "./OwnerCall.ts";
-import { flagsOf, joinFirst, pathOf, type StateOptions } from "./Profile.ts";
+import { joinFirst, pathOf, type StateOptions } from "./Profile.ts";
 
-export interface Running {
+export interface Running extends Served {
   readonly client: DaemonClient;
-  readonly mcpUrl: string;
 }
 
 const isAlive = (pid: number): boolean => {
@@ -25,16 +24,17 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
+const start = "Start it with `social-harness daemon`.";
+
 /** Where the daemon of the folder says it can be reached. Throws a `Failure` with exit code 3 when there is none. */
 export const find = (options: StateOptions): EndpointFile.Endpoint => {
   const folder = StateFolder.at(pathOf(options));
-  const start = `Start it with \`social-harness daemon${flagsOf(options)}\`.`;
   const endpoint = EndpointFile.read(folder);
   if (endpoint === null && !existsSync(folder.identity)) {
     throw unreachable(
       "daemon-not-running",
       `no daemon runs on ${folder.path}, and it has no keys yet`,
-      joinFirst(options),
+      joinFirst,
     );
   }
   if (endpoint === null) throw unreachable("daemon-not-running", `no daemon runs on ${folder.path}`, start);
@@ -48,26 +48,13 @@ export const find = (options: StateOptions): EndpointFile.Endpoint => {
   return endpoint;
 };
 
-/** The failure with the same endpoint named in each command of its next step, so that it works when it is copied. */
-const naming = (flags: string, failure: Failure): Failure => {
-  const { exitCode, reason, message } = failure;
-  const next = failure.next.replaceAll(/`social-harness [^`]*`/g, (command) =>
-    command.includes(flags) ? command : `${command.slice(0, -1)}${flags}\``,
-  );
-  return new Failure(exitCode, { reason, message, next }, { cause: failure });
-};
-
 /** Works on the daemon's owner paths, which need no MCP. */
 export const withOwnerPaths = async <A>(
   options: StateOptions,
   work: (served: Served) => Promise<A>,
 ): Promise<A> => {
   const { mcpUrl } = find(options);
-  try {
-    return await work({ path: pathOf(options), mcpUrl });
-  } catch (error) {
-    throw error instanceof Failure ? naming(flagsOf(options), error) : error;
-  }
+  return work({ path: pathOf(options), mcpUrl });
 };
 
 export const withDaemon = async <A>(
@@ -75,12 +62,9 @@ export const withDaemon = async <A>(
   work: (running: Running) => Promise<A>,
 ): Promise<A> => {
   const { mcpUrl } = find(options);
-  const flags = flagsOf(options);
-  const client = await connect(mcpUrl, `Start it with \`social-harness daemon${flags}\`.`);
+  const client = await connect(mcpUrl);
   try {
-    return await work({ client, mcpUrl });
-  } catch (error) {
-    throw error instanceof Failure ? naming(flags, error) : error;
+    return await work({ client, mcpUrl, path: pathOf(options) });
   } finally {
     await client.close();
   }
