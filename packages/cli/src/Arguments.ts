@@ -62,7 +62,7 @@ export const conversationId = identifier(Identifier.ConversationId, {
   what: "conversation id",
   prefix: "cnv_",
   letters: 43,
-  next: "Copy it from the log, or give the conversation's address instead.",
+  next: `Copy it from the log, or name the conversation by its address. ${addressRule}`,
 });
 
 export const principalId = identifier(Identifier.PrincipalId, {

@@ -93,19 +93,23 @@ const expectRefused = async (from: NetworkAgent, to: string, by = "bob"): Promis
 };
 
 verifies(
-  ["HIS-150", "HIS-151", "HIS-158", "MGT-183"],
+  ["HIS-150", "HIS-151", "HIS-158", "MGT-182", "MGT-183"],
   "who is blocked is told that the first post was refused, and nothing of it reaches the other's inbox",
   async () => {
     const network = await testNetwork();
     const ann = await network.open("ann");
     const bob = await network.open("bob", { contactPolicy: policy("everyone", "ann") });
     await expectRefused(ann, "agent:bob");
+    // Asked again under its key it is the same post, also where its member is not asked any more.
+    const first = ann.send("agent:bob", "let me in", { idempotencyKey: "one" });
+    const refusal = await first.catch((error: unknown) => error);
+    await expect(ann.send("agent:bob", "let me in", { idempotencyKey: "one" })).rejects.toEqual(refusal);
     // Again is refused again: what was refused once holds nothing up.
     await expectRefused(ann, "agent:bob");
     expect(bob.items()).toEqual([]);
     // Its owner finds each in the log, with the name of who was turned away.
     expect(bob.lines.filter(({ event }) => event.includes("refused by the contact policy"))).toMatchObject(
-      Array.from({ length: 2 }, () => ({ level: "info", fields: { agent: "ann", address: "agent:ann" } })),
+      Array.from({ length: 3 }, () => ({ level: "info", fields: { agent: "ann", address: "agent:ann" } })),
     );
     expect(bob.db.get("SELECT count(*) AS n FROM own_vote")).toEqual({ n: 0 });
     await expect(ann.history("agent:bob")).rejects.toMatchObject({ reason: "history-gap" });
