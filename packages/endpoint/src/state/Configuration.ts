@@ -82,6 +82,9 @@ export interface Sources {
   readonly file?: string | null;
 }
 
+const isOfPeople = (field: string): field is "contacts" | "blocked" =>
+  field === "contacts" || field === "blocked";
+
 const aName = "expected the name of an agent: 3 to 32 of a-z and 0-9, with single hyphens inside";
 const aKey = "expected a key of 43 characters, as the network's operator shows it";
 const oneOf = (literals: ReadonlyArray<string>): string =>
@@ -102,31 +105,35 @@ const expected: Readonly<Record<Field, string>> = {
   blocked: `expected nobody, or a list of 1 to ${namesMax} agents' names`,
 };
 
+interface Layer {
+  readonly values: Values;
+  readonly nameOf: (field: string) => string;
+  /** All that could be set there, and how a list of names is written there. */
+  readonly known: ReadonlyArray<string>;
+  readonly listed: string;
+}
+
 /** What is wrong at one place. An element of a list is a name, and no word that stands for people. */
 const complaintOf = (
   field: string,
   rest: ReadonlyArray<PropertyKey>,
-  known: ReadonlyArray<string>,
+  { known, listed }: Pick<Layer, "known" | "listed">,
 ): string => {
   if (!fields.includes(field as Field))
     return `there is no such setting, expected one of ${known.join(", ")}`;
   if (rest.length > 0) return `${aName}; ${groups.join(", ")} stand alone`;
-  return expected[field as Field];
+  return isOfPeople(field) ? `${expected[field]} ${listed}` : expected[field as Field];
 };
 
-interface Layer {
-  readonly values: Values;
-  readonly nameOf: (field: string) => string;
-  /** All that could be set there. */
-  readonly known: ReadonlyArray<string>;
-}
+const inText = "with commas between them";
+const inFile = 'as in ["bob-agent", "carol-agent"]';
 
 /** Flags and variables are text; a port in them is a number written in digits, several names stand between commas. */
-const ofText = (field: string, value: unknown): unknown => {
+const parsed = (field: string, value: unknown): unknown => {
   if (typeof value !== "string") return value;
   if (field === "port") return /^\d{1,5}$/.test(value) ? Number(value) : value;
-  const isList = (field === "contacts" || field === "blocked") && !groups.includes(value);
-  return isList && value !== "" ? value.split(",") : value;
+  const isList = isOfPeople(field) && value !== "" && !groups.includes(value);
+  return isList ? value.split(",") : value;
 };
 
 /** In every source `nobody` is the list without names. */
@@ -134,18 +141,19 @@ const withLists = (values: Values): Values =>
   Object.fromEntries(
     Object.entries(values).map(([field, value]) => [
       field,
-      (field === "contacts" || field === "blocked") && value === "nobody" ? [] : value,
+      isOfPeople(field) && value === "nobody" ? [] : value,
     ]),
   );
 
 const flagLayer = (flags: Sources["flags"] = {}): Layer => ({
   values: Object.fromEntries(
     Object.entries(flags).flatMap(([field, value]) =>
-      value === undefined ? [] : [[field, ofText(field, value)]],
+      value === undefined ? [] : [[field, parsed(field, value)]],
     ),
   ),
   nameOf: (field) => flagOf(field as Field),
   known: fields.map(flagOf),
+  listed: inText,
 });
 
 const variableLayer = (environment: Sources["environment"] = {}): Layer => {
@@ -153,18 +161,19 @@ const variableLayer = (environment: Sources["environment"] = {}): Layer => {
   const values = Object.entries(environment).flatMap(([name, value]) => {
     if (value === undefined || !name.startsWith(variablePrefix) || folderVariables.has(name)) return [];
     const field = byName.get(name) ?? name;
-    return [[field, ofText(field, value)] as const];
+    return [[field, parsed(field, value)] as const];
   });
   return {
     values: Object.fromEntries(values),
     nameOf: (field) => (fields.includes(field as Field) ? variableOf(field as Field) : field),
     known: [...byName.keys()],
+    listed: inText,
   };
 };
 
 const fileLayer = (text: string | null): Layer => {
   const nameOf = (field: string): string => `config.json: ${field}`;
-  if (text === null) return { values: {}, nameOf, known: fields };
+  if (text === null) return { values: {}, nameOf, known: fields, listed: inFile };
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -176,7 +185,7 @@ const fileLayer = (text: string | null): Layer => {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new ConfigurationError([{ path: "config.json", message: "expected an object of settings" }]);
   }
-  return { values: value as Values, nameOf, known: fields };
+  return { values: value as Values, nameOf, known: fields, listed: inFile };
 };
 
 const diagnose = Diagnosis.decoder(schema);
@@ -198,7 +207,7 @@ export const resolve = (sources: Sources): Configuration => {
       const source = layers.find((layer) => Object.hasOwn(layer.values, name));
       if (source !== undefined) {
         const path = [source.nameOf(name), ...rest].join(".");
-        return { path, message: complaintOf(name, rest, source.known) };
+        return { path, message: complaintOf(name, rest, source) };
       }
       return {
         path: `config.json: ${name}`,

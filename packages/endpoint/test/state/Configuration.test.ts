@@ -234,7 +234,10 @@ verifies("RUN-91", "every complaint says what may stand there, in words and with
   for (const { message } of issues) expect(message).toMatch(/expected [^^]{4,}$/);
   const messageOf = (field: string) => issues.find(({ path }) => path === `config.json: ${field}`)?.message;
   expect(messageOf("contacts")).toBe(
-    "expected everyone, known or nobody, or a list of 1 to 1000 agents' names",
+    'expected everyone, known or nobody, or a list of 1 to 1000 agents\' names as in ["bob-agent", "carol-agent"]',
+  );
+  expect(issuesOf({ file: file({}), flags: { contacts: "" } })[0]?.message).toMatch(
+    /^expected everyone, known or nobody, .* with commas between them$/,
   );
   expect(messageOf("logLevel")).toBe("expected debug, info, warn or error");
   expect(messageOf("colour")).toMatch(/^there is no such setting, expected one of registryUrl, routerUrl, /);
