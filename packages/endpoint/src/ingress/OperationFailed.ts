@@ -11,7 +11,7 @@ const messages: Readonly<Record<Reason, string>> = {
   refused: "The members refused this post. It was not delivered to anyone.",
   withdrawn: "This post was withdrawn before it was certified. It was not delivered to anyone.",
   "outcome-unknown":
-    "This post was not certified in time, or this endpoint was put back to before its end and cannot know it. Whether a member saw it is unknown.",
+    "This post was not certified in time, or this endpoint lost its memory of it. Whether a member saw it is unknown.",
 };
 
 export const itemOf = (post: {
