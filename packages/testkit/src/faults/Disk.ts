@@ -4,7 +4,8 @@
 import { copyFileSync, existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { State } from "@social-harness/protocol/conversation/State";
-import type { Evidence } from "@social-harness/protocol/history/Evidence";
+import type { Evidence, RouterAnchor } from "@social-harness/protocol/history/Evidence";
+import * as Reanchor from "@social-harness/protocol/history/Reanchor";
 import type { Membership } from "@social-harness/protocol/history/Membership";
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 
@@ -91,13 +92,18 @@ const votesOfState = (conversationId: string, { open, behind, anchor }: State): 
 
 const votesOfEvidence = (conversationId: string, row: Row): ReadonlyArray<Vote> => {
   const evidence = JSON.parse(String(row["evidence"])) as Evidence;
-  const round = evidence.routerAnchor.kind === "genesis_anchor" ? evidence.routerAnchor.round : 0;
-  const at = { conversationId, height: Number(row["height"]), round, recordHash: String(row["record_hash"]) };
+  const { routerAnchor, durabilityAnchor } = evidence;
+  const under = (anchor: RouterAnchor): Parameters<typeof votesOf>[0] => ({
+    conversationId,
+    height: Number(row["height"]),
+    round: Reanchor.bodyOf(anchor).round,
+    recordHash: String(row["record_hash"]),
+  });
   const signers = (signatures: Evidence["actionSignatures"]) =>
     signatures.map(({ signerAgentId, signature }) => [signerAgentId, signature] as const);
   return [
-    ...votesOf(at, "action", signers(evidence.actionSignatures)),
-    ...votesOf(at, "durability", signers(evidence.durabilityVotes)),
+    ...votesOf(under(routerAnchor), "action", signers(evidence.actionSignatures)),
+    ...votesOf(under(durabilityAnchor ?? routerAnchor), "durability", signers(evidence.durabilityVotes)),
   ];
 };
 
