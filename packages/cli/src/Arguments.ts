@@ -28,11 +28,29 @@ const checked =
 
 export const agentName = checked<AgentNames.AgentName>(AgentNames.is, "agent name", nameRule);
 
-export const agentId = checked<Identifier.AgentId>(
-  Identifier.AgentId.is,
-  "agent id",
-  "An id is agt_ and 22 characters; for a name there is --name.",
-);
+/** The form of an id whose letters all belong into one, with one of them wrong: not every last letter can end one. */
+const isMistyped = (text: string, prefix: string, letters: number): boolean =>
+  new RegExp(`^${prefix}[A-Za-z0-9_-]{${letters}}$`).test(text);
+
+const identifier =
+  <T extends string>(
+    id: { readonly is: (text: unknown) => text is T },
+    { what, prefix, letters, next }: { what: string; prefix: string; letters: number; next: string },
+  ) =>
+  (text: string): T => {
+    if (id.is(text)) return text;
+    const form = isMistyped(text, prefix, letters)
+      ? "It has the right length, but a letter of it is wrong: none ends so."
+      : `It is ${prefix} and ${letters} characters.`;
+    throw isNo(text, what, `${form} ${next}`);
+  };
+
+export const agentId = identifier(Identifier.AgentId, {
+  what: "agent id",
+  prefix: "agt_",
+  letters: 22,
+  next: "Copy it from `social-harness agents`; for a name there is --name.",
+});
 
 export const namePrefix = checked<string>(
   Schema.is(NamePrefix),
@@ -40,29 +58,40 @@ export const namePrefix = checked<string>(
   "Names consist of a-z, 0-9 and hyphens, at most 32 of them.",
 );
 
-export const principalId = checked<Identifier.PrincipalId>(
-  Identifier.PrincipalId.is,
-  "principal",
-  "A principal is prn_ and 22 characters; leave it out to get a new one.",
-);
+export const conversationId = identifier(Identifier.ConversationId, {
+  what: "conversation id",
+  prefix: "cnv_",
+  letters: 43,
+  next: `Copy it from the log, or name the conversation by its address. ${addressRule}`,
+});
 
-export const deliveryToken = checked<Identifier.DeliveryToken>(
-  Identifier.DeliveryToken.is,
-  "delivery token",
-  "A token is dlv_ and 43 characters: copy it from `social-harness inbox`.",
-);
+export const principalId = identifier(Identifier.PrincipalId, {
+  what: "principal",
+  prefix: "prn_",
+  letters: 22,
+  next: "Leave it out to get a new one.",
+});
 
-export const postId = checked<Identifier.PostId>(
-  Identifier.PostId.is,
-  "post id",
-  "A post id is pst_ and 43 characters: copy it from what `send` printed.",
-);
+export const deliveryToken = identifier(Identifier.DeliveryToken, {
+  what: "delivery token",
+  prefix: "dlv_",
+  letters: 43,
+  next: "Copy it from `social-harness inbox`.",
+});
 
-export const recordHash = checked<Identifier.RecordHash>(
-  Identifier.RecordHash.is,
-  "record hash",
-  "A record hash is rch_ and 43 characters: copy it from `social-harness history <address>`.",
-);
+export const postId = identifier(Identifier.PostId, {
+  what: "post id",
+  prefix: "pst_",
+  letters: 43,
+  next: "Copy it from what `send` printed, or from `social-harness status`.",
+});
+
+export const recordHash = identifier(Identifier.RecordHash, {
+  what: "record hash",
+  prefix: "rch_",
+  letters: 43,
+  next: "Copy it from `social-harness history <address>`.",
+});
 
 export const inboxCursor = checked<string>(
   InboxCursor.is,

@@ -2,7 +2,9 @@
 // Implements RUN-04.
 
 import { InvalidArgumentError, type Command } from "commander";
+import { ofUnknown } from "./Failure.ts";
 import * as Output from "./Output.ts";
+import * as Hints from "./text/Hints.ts";
 
 export interface Context<Options> {
   readonly output: Output.Output;
@@ -45,7 +47,10 @@ export const withState = (command: Command): Command =>
     .option("--profile <name>", 'the endpoint\'s profile (default: "default")')
     .option("--state <dir>", "its state folder, instead of the profile's", folderPath);
 
-/** The action gets its context first, then the command's arguments in order. */
+/**
+ * The action gets its context first, then the command's arguments in order. What it fails with says the next step for the
+ * same endpoint or network.
+ */
 export const act = <Options, Arguments extends ReadonlyArray<unknown>>(
   command: Command,
   action: (context: Context<Options>, ...values: Arguments) => Promise<void>,
@@ -53,7 +58,13 @@ export const act = <Options, Arguments extends ReadonlyArray<unknown>>(
   command.action(async (...parameters: ReadonlyArray<unknown>) => {
     const values = parameters.slice(0, command.registeredArguments.length) as unknown as Arguments;
     const options = command.optsWithGlobals<Options & { readonly json?: boolean }>();
-    await action({ output: Output.create(options.json === true), options }, ...values);
+    try {
+      await action({ output: Output.create(options.json === true), options }, ...values);
+    } catch (error) {
+      const failure = ofUnknown(error);
+      const next = Hints.naming(options as Hints.Named, failure.next);
+      throw next === failure.next ? failure : failure.with({ next });
+    }
   });
 };
 

@@ -9,6 +9,15 @@ import { LogError } from "@social-harness/log/LogError";
 /** 1: it failed. 2: it was asked in a wrong way. 3: the daemon or the network is out of reach. */
 export type ExitCode = 1 | 2 | 3;
 
+type Details = Readonly<Record<string, string>>;
+
+interface Words {
+  readonly reason: string;
+  readonly message: string;
+  readonly next: string;
+  readonly details?: Details;
+}
+
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly exitCode: ExitCode;
@@ -16,15 +25,19 @@ export class Failure extends Error {
   readonly reason: string;
   /** The next step, one sentence. */
   readonly next: string;
-  constructor(
-    exitCode: ExitCode,
-    { reason, message, next }: { readonly reason: string; readonly message: string; readonly next: string },
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
+  /** What else a program may want to know of it, by name. */
+  readonly details: Details;
+  constructor(exitCode: ExitCode, words: Words, options?: ErrorOptions) {
+    super(words.message, options);
     this.exitCode = exitCode;
-    this.reason = reason;
-    this.next = next;
+    this.reason = words.reason;
+    this.next = words.next;
+    this.details = words.details ?? {};
+  }
+  /** The same failure in other words. */
+  with(words: Partial<Words>): Failure {
+    const { exitCode, reason, message, next, details } = this;
+    return new Failure(exitCode, { reason, message, next, details, ...words }, { cause: this });
   }
 }
 
@@ -49,7 +62,10 @@ export const ofUnknown = (error: unknown): Failure => {
   if (error instanceof StoreError) return failed(`store-${error.reason}`, error.message, "", error);
   if (error instanceof ConfigurationError) {
     const isUsage = error.issues.every(({ path }) => path.startsWith("--"));
-    const fields = { reason: "configuration-invalid", message: error.message, next: "" };
+    const next = isUsage
+      ? "Correct it: `social-harness daemon --help` shows what each flag takes."
+      : "Correct what is named there; config.json stands in the state folder.";
+    const fields = { reason: "configuration-invalid", message: error.message, next };
     return new Failure(isUsage ? 2 : 1, fields, { cause: error });
   }
   if (error instanceof LogError) {

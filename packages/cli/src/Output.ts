@@ -74,9 +74,9 @@ export const create = (json: boolean): Output => ({
 export const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? "" : "s"}`;
 
 export const printFailure = (failure: Failure, json: boolean): void => {
-  const { reason, message, next } = failure;
+  const { reason, message, next, details } = failure;
   if (json) {
-    process.stderr.write(`${JSON.stringify({ error: { reason, message, next } })}\n`);
+    process.stderr.write(`${JSON.stringify({ error: { reason, message, next, ...details } })}\n`);
     return;
   }
   const label = styleText("red", "error:", { stream: process.stderr });

@@ -6,6 +6,7 @@ import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { makeRegistryClient } from "@social-harness/registry/client/RegistryClient";
 import type { Logger } from "@social-harness/router/Logger";
 import { startActiveAgent } from "./conversations/ActiveAgent.ts";
+import * as ContactPolicy from "./conversations/ContactPolicy.ts";
 import * as Inbox from "./ingress/Inbox.ts";
 import { startMcpServer } from "./mcp/McpServer.ts";
 import { createAgentLife } from "./operations/AgentLife.ts";
@@ -179,7 +180,8 @@ const startLocked = async (
   );
   // Once before anybody comes: whoever starts the endpoint hears of a token that opens nothing.
   tokens();
-  const health = (): Health.Health => Health.read(db, life.agent());
+  const health = (): Health.Health =>
+    Health.read({ db, agent: life.agent(), contactPolicy: configuration, now: clock() });
   const mcp = await startMcpServer({
     operations,
     health,
@@ -196,7 +198,7 @@ const startLocked = async (
     version,
   });
   EndpointFile.write(stateFolder, { pid: process.pid, mcpUrl: mcp.url, mode });
-  logger("info", "endpoint ready", { mcpUrl: mcp.url, mode });
+  logger("info", "endpoint ready", { mcpUrl: mcp.url, mode, ...ContactPolicy.describe(configuration) });
 
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {

@@ -9,6 +9,7 @@ import { act, define, withState } from "../Command.ts";
 import * as Daemon from "../daemon/Daemon.ts";
 import { joinFirst, pathOf, type StateOptions } from "../daemon/Profile.ts";
 import { failed } from "../Failure.ts";
+import { contactsLine } from "../text/Contacts.ts";
 import { isServing, releaseParent, untilStopped } from "../Waiting.ts";
 
 type Flags = Partial<Readonly<Record<Configuration.Field, string>>>;
@@ -20,9 +21,13 @@ const fields: ReadonlyArray<readonly [field: Configuration.Field, value: string,
   [
     "contacts",
     "<who>",
-    "who may open a conversation: everyone, known, or names with commas (default: everyone)",
+    "who may open a conversation: everyone, known, nobody, or names with commas (default: everyone)",
   ],
-  ["blocked", "<names>", "who may not in any case: names with commas"],
+  [
+    "blocked",
+    "<names>",
+    "who may not in any case, yet can be in a group that another opens: names with commas, or nobody",
+  ],
   [
     "mode",
     "<mode>",
@@ -63,7 +68,7 @@ export const daemon = (parent: Command): void => {
     // Looked at before it is opened: opening makes what is missing, and a mistyped path should leave nothing behind.
     const { path } = StateFolder.at(pathOf(options));
     if (Identity.load(StateFolder.at(path)) === null) {
-      throw failed("no-keys", `${path} has no keys yet`, joinFirst(options));
+      throw failed("no-keys", `${path} has no keys yet`, joinFirst);
     }
     const folder = StateFolder.open(path);
     const flags = Object.fromEntries(fields.map(([field]) => [field, options[field]]));
@@ -74,8 +79,14 @@ export const daemon = (parent: Command): void => {
     );
     try {
       output.result(
-        { pid: process.pid, mcpUrl: running.mcpUrl, mode: configuration.mode },
-        `ready: MCP at ${running.mcpUrl}, mode ${configuration.mode}\nStop with Ctrl-C.`,
+        {
+          pid: process.pid,
+          mcpUrl: running.mcpUrl,
+          mode: configuration.mode,
+          contacts: configuration.contacts,
+          blocked: configuration.blocked,
+        },
+        `ready: MCP at ${running.mcpUrl}, mode ${configuration.mode}\n${contactsLine(configuration)}\nStop with Ctrl-C.`,
       );
       isServing();
       await stopped;

@@ -21,6 +21,6 @@ export const evidence = (parent: Command): void => {
   );
   act<StateOptions, []>(command, async ({ output, options }) => {
     const found = await output.during("Asking the daemon", withOwnerPaths(options, Evidence.read));
-    output.result(found, evidenceLines(output, found).join("\n"));
+    output.result(found, evidenceLines(output, found, options).join("\n"));
   });
 };

@@ -1,16 +1,20 @@
 // `export`: writes a conversation as a file that anyone can verify, or to stdout.
 
+import { existsSync } from "node:fs";
 import process from "node:process";
 import type { Command } from "commander";
 import { count } from "../Output.ts";
 import * as Arguments from "../Arguments.ts";
 import { act, define, withState } from "../Command.ts";
 import { exportOf, writeWhole } from "../daemon/Exporting.ts";
-import { pathOf, type StateOptions } from "../daemon/Profile.ts";
+import type { StateOptions } from "../daemon/Profile.ts";
 import { withDaemon } from "../daemon/Running.ts";
+import { namingUnknown } from "../daemon/UnknownNames.ts";
+import { failed } from "../Failure.ts";
 
 interface Options extends StateOptions {
   readonly output?: string;
+  readonly force?: boolean;
 }
 
 export const exportConversation = (parent: Command): void => {
@@ -28,26 +32,35 @@ export const exportConversation = (parent: Command): void => {
     .option(
       "-o, --output <file>",
       "where to; stdout when absent, also with --json: the export's own lines, of which the last is its end line",
-    );
+    )
+    .option("--force", "replace the file where it exists");
   act<Options, [string]>(command, async ({ output, options }, written) => {
     const address = Arguments.conversation(written);
-    await withDaemon(options, async ({ client }) => {
+    const { output: file } = options;
+    if (file !== undefined && options.force !== true && existsSync(file)) {
+      throw failed(
+        "file-exists",
+        `${file} exists already`,
+        "Give another --output, or --force to replace it.",
+      );
+    }
+    await withDaemon(options, async ({ client, path }) => {
       const { lines, records } = await output.during(
         "Reading the record",
-        exportOf(client, pathOf(options), address),
+        namingUnknown(client, address, () => exportOf(client, path, address)),
       );
-      if (options.output === undefined) {
+      if (file === undefined) {
         // The export is the result: its end line is the one JSON object that stands last.
         for (const line of lines) process.stdout.write(line);
         return;
       }
-      await writeWhole(options.output, lines);
+      await writeWhole(file, lines);
       const headRecordHash = records.at(-1)?.recordHash;
       output.result(
-        { address, file: options.output, records: records.length, headRecordHash },
-        `${count(records.length, "record")} of ${address} in ${options.output}`,
+        { address, file, records: records.length, headRecordHash },
+        `${count(records.length, "record")} of ${address} in ${file}`,
       );
-      output.remark(`check it anywhere with: social-harness verify ${options.output} --registry-key <key>`);
+      output.remark(`check it anywhere with: social-harness verify ${file} --registry-key <key>`);
     });
   });
 };

@@ -10,9 +10,11 @@ import type { DaemonClient } from "../daemon/DaemonClient.ts";
 import { readConversation, searchConversations } from "../daemon/History.ts";
 import type { StateOptions } from "../daemon/Profile.ts";
 import { withDaemon } from "../daemon/Running.ts";
+import { namingUnknown } from "../daemon/UnknownNames.ts";
 import { misused } from "../Failure.ts";
 import { count } from "../Output.ts";
 import { contentLines } from "../text/Items.ts";
+import { signedBy } from "../text/Signers.ts";
 
 interface Options extends StateOptions {
   readonly after?: string;
@@ -35,7 +37,10 @@ const list = async ({ output }: Context<Options>, client: DaemonClient): Promise
 };
 
 const show = async ({ output, options }: Context<Options>, client: DaemonClient, address: string) => {
-  const records = await output.during("Reading the record", readConversation(client, address, options.after));
+  const records = await output.during(
+    "Reading the record",
+    namingUnknown(client, address, () => readConversation(client, address, options.after)),
+  );
   if (output.json) {
     output.result({ kind: "page", records, continuation: null });
     return;
@@ -44,7 +49,7 @@ const show = async ({ output, options }: Context<Options>, client: DaemonClient,
   for (const { recordCore, recordHash, actionSignatures } of records) {
     const { height, authorAgentId, postIntent } = recordCore.action;
     const author = output.style("bold", names.get(authorAgentId) ?? authorAgentId);
-    const signed = `signed by ${actionSignatures.length} of ${names.size}`;
+    const signed = signedBy(names, actionSignatures);
     output.say(`${height}  ${author}  ${output.style("dim", `${signed}  ${recordHash}`)}`);
     output.say(contentLines(postIntent.content));
   }

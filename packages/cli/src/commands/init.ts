@@ -6,7 +6,8 @@ import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import * as Tokens from "@social-harness/endpoint/state/Tokens";
 import { act, define, withState } from "../Command.ts";
 import { pin, readInvite } from "../daemon/Joining.ts";
-import { flagsOf, otherOf, pathOf, random, type StateOptions } from "../daemon/Profile.ts";
+import { otherOf, pathOf, random, type StateOptions } from "../daemon/Profile.ts";
+import { flagsOf } from "../text/Hints.ts";
 
 export const init = (parent: Command): void => {
   const command = withState(

@@ -12,10 +12,11 @@ import { act, define, withState } from "../Command.ts";
 import type { DaemonClient } from "../daemon/DaemonClient.ts";
 import * as Daemon from "../daemon/Daemon.ts";
 import { readInvite, registrationFor, whilePinned } from "../daemon/Joining.ts";
-import { flagsOf, otherOf, pathOf, random, type StateOptions } from "../daemon/Profile.ts";
+import { otherOf, pathOf, random, type StateOptions } from "../daemon/Profile.ts";
 import { register } from "../daemon/Registering.ts";
 import { connectAsOwner, withDaemon } from "../daemon/Running.ts";
 import { cardLine } from "../text/Cards.ts";
+import { flagsOf } from "../text/Hints.ts";
 
 interface Options extends StateOptions {
   readonly name: string;

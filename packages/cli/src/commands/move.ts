@@ -7,8 +7,9 @@ import * as EndpointFile from "@social-harness/endpoint/state/EndpointFile";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { act, define, withState } from "../Command.ts";
 import { isPinned, pin, readInvite } from "../daemon/Joining.ts";
-import { flagsOf, joinFirst, otherOf, pathOf, type StateOptions } from "../daemon/Profile.ts";
+import { joinFirst, otherOf, pathOf, type StateOptions } from "../daemon/Profile.ts";
 import { failed } from "../Failure.ts";
+import { flagsOf } from "../text/Hints.ts";
 
 export const move = (parent: Command): void => {
   const command = withState(
@@ -25,7 +26,7 @@ export const move = (parent: Command): void => {
     const invite = readInvite(text);
     const folder = StateFolder.at(pathOf(options));
     if (Identity.load(folder) === null || !isPinned(folder)) {
-      throw failed("not-joined", `${folder.path} has joined no network yet`, joinFirst(options));
+      throw failed("not-joined", `${folder.path} has joined no network yet`, joinFirst);
     }
     const { registryUrl, routerUrl } = pin(folder, invite, {
       withAdmission: false,

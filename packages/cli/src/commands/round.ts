@@ -1,20 +1,17 @@
 // `round wish`: has a conversation go on in a new round, as its owner's cause. Implements RUN-45.
 
 import type { Command } from "commander";
-import { ConversationId } from "@social-harness/protocol/identity/Identifier";
 import * as Arguments from "../Arguments.ts";
 import { act, define, exampleLines, withState } from "../Command.ts";
 import type { StateOptions } from "../daemon/Profile.ts";
 import { withOwnerPaths } from "../daemon/Running.ts";
-import { type Conversation, wishRound, type Wished } from "../daemon/Wishing.ts";
+import { type Conversation, wishRound } from "../daemon/Wishing.ts";
+import { wishedLines } from "../text/Rounds.ts";
 
 const conversationOf = (text: string): Conversation =>
-  ConversationId.is(text) ? { conversationId: text } : { address: Arguments.conversation(text) };
-
-const lineOf = ({ address, round, said }: Wished): string =>
-  said
-    ? `Wished round ${round} for ${address}. It begins once enough members wish it too.`
-    : `Wished round ${round} for ${address}. It is said as soon as the Router is connected.`;
+  text.startsWith("cnv_")
+    ? { conversationId: Arguments.conversationId(text) }
+    : { address: Arguments.conversation(text) };
 
 const wish = (parent: Command): void => {
   const command = withState(
@@ -34,7 +31,7 @@ const wish = (parent: Command): void => {
       "Asking the daemon",
       withOwnerPaths(options, (served) => wishRound(served, conversation)),
     );
-    output.result(wished, lineOf(wished));
+    output.result(wished, wishedLines(wished).join("\n"));
   });
 };
 

@@ -5,10 +5,11 @@ import { buffer } from "node:stream/consumers";
 import type { Command } from "commander";
 import * as Arguments from "../Arguments.ts";
 import { act, define, withState } from "../Command.ts";
-import { flagsOf, type StateOptions } from "../daemon/Profile.ts";
-import * as Readiness from "../daemon/Readiness.ts";
+import type { StateOptions } from "../daemon/Profile.ts";
 import { withDaemon } from "../daemon/Running.ts";
+import { sendPost, waitsOf } from "../daemon/Sending.ts";
 import { misused } from "../Failure.ts";
+import { flagsOf } from "../text/Hints.ts";
 
 interface Options extends StateOptions {
   readonly key?: string;
@@ -58,31 +59,22 @@ export const send = (parent: Command): void => {
     const to = Arguments.destination(address);
     if (options.key !== undefined) Arguments.idempotencyKey(options.key);
     const text = await textOf(written);
-    await withDaemon(options, async ({ client, ...served }) => {
+    await withDaemon(options, async (running) => {
+      const post = { to, text, ...(options.key === undefined ? {} : { key: options.key }) };
       const result = await output.during(
         "Waiting for the members' signatures",
-        client.call("send_message", {
-          input: { to, text },
-          ...(options.key === undefined ? {} : { idempotencyKey: options.key }),
-        }),
+        sendPost(running.client, post),
       );
       if (result.status === "certified") {
         return output.result(result, output.style("green", "certified: the members hold it."));
       }
-      // The post is persisted whatever the daemon says of itself now; it may just be stopping.
-      const recovering = await Readiness.read(served).then(
-        ({ restored }) => (restored === null || restored.conversations === 0 ? null : restored),
-        () => null,
-      );
-      const words =
-        recovering === null
-          ? "it goes out by itself when the network and enough members can be reached; do not send it again."
-          : `it is kept, and goes out when its conversation has recovered: ${recovering.explanation}.`;
+      const waits = await waitsOf(running, result);
       const back =
         result.postId === undefined
           ? ""
           : `\nTake it back with \`social-harness withdraw ${result.postId}${flagsOf(options)}\`.`;
-      return output.result(result, `${output.style("yellow", "pending:")} ${words}${back}`);
+      const line = `${output.style("yellow", "pending:")} ${waits.explanation}${back}`;
+      return output.result({ ...result, waits }, line);
     });
   });
 };

@@ -2,11 +2,12 @@
 
 import type { Command } from "commander";
 import { act, define, withState } from "../Command.ts";
-import { flagsOf, type StateOptions } from "../daemon/Profile.ts";
+import type { StateOptions } from "../daemon/Profile.ts";
 import * as Readiness from "../daemon/Readiness.ts";
 import { withDaemon } from "../daemon/Running.ts";
 import { cardLine } from "../text/Cards.ts";
 import { standingLines } from "../text/Standing.ts";
+import { flagsOf } from "../text/Hints.ts";
 
 export const status = (parent: Command): void => {
   const command = withState(
@@ -27,7 +28,7 @@ export const status = (parent: Command): void => {
       );
       const lines =
         result.kind === "active"
-          ? [cardLine(result.agentCard), ...standingLines(output, health)]
+          ? [cardLine(result.agentCard), ...standingLines(output, health, options)]
           : [`No agent yet. Next: \`social-harness join <invite> --name <agent>${flagsOf(options)}\`.`];
       const { mcpUrl, mode } = served;
       output.result({ ...result, mode, health }, [...lines, `MCP at ${mcpUrl}, mode ${mode}`].join("\n"));

@@ -2,11 +2,12 @@
 // who signed, and what no file can prove. With --full it checks the endpoint's own store instead, daemon or no daemon.
 // Implements RUN-41, RUN-42 and HIS-117.
 
+import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { SigningKey } from "@social-harness/protocol/identity/Identifier";
 import { act, define, withState, type Context } from "../Command.ts";
-import { pinnedRegistryKey, type StateOptions } from "../daemon/Profile.ts";
+import { pathOf, pinnedRegistryKey, type StateOptions } from "../daemon/Profile.ts";
 import { verifyStore } from "../daemon/Auditing.ts";
 import { verifyFile } from "../daemon/Verifying.ts";
 import { misused } from "../Failure.ts";
@@ -42,6 +43,13 @@ const keyOf = (options: Options): SigningKey => {
   if (registryKey === undefined) {
     const pinned = pinnedRegistryKey(options);
     if (pinned !== null) return pinned;
+    const path = pathOf(options);
+    if (!existsSync(path)) {
+      throw misused(
+        `there is no folder ${path}, whose pinned Registry key would be trusted`,
+        "Give the --state of an endpoint, or --registry-key from a source you trust.",
+      );
+    }
     throw misused(
       "there is no pinned Registry key to verify against",
       "Give --registry-key, from a source you trust; never take it from the file itself.",

@@ -9,11 +9,22 @@ import { withdraw as ask, type Withdrawal } from "../daemon/Withdrawing.ts";
 
 const lineOf = (withdrawal: Withdrawal): string => {
   const to = withdrawal.address;
-  if (withdrawal.kind === "withdrawn") return `Withdrawn: the post to ${to} was delivered to no one.`;
-  const when = withdrawal.said
-    ? `The members of ${to} are asked to let it go.`
-    : `The members of ${to} are asked to let it go as soon as the Router is connected.`;
-  return `${when} The inbox says when it is withdrawn; if it was too late, it stands in \`history\`.`;
+  switch (withdrawal.kind) {
+    case "withdrawn":
+      return `Withdrawn: the post to ${to} was delivered to no one.`;
+    case "recovering":
+      return `${to} has yet to recover, and nobody is asked: the post ends by itself then, certified or as an item of the inbox.`;
+    case "asked": {
+      const when = withdrawal.said ? "" : " as soon as the Router is connected";
+      const asked = `The members of ${to} are asked to let it go${when}.`;
+      const told = "The inbox says when it is withdrawn; if it was too late, it stands in `history`.";
+      if (withdrawal.refusable) return `${asked} ${told}`;
+      return (
+        `${asked} So many have signed it that the others cannot end it by themselves: it stays pending until it is certified ` +
+        `after all, or another post there is. ${told}`
+      );
+    }
+  }
 };
 
 export const withdraw = (parent: Command): void => {

@@ -15,7 +15,7 @@ export const verifyStore = async (
 ): Promise<ReadonlyArray<CheckedConversation>> => {
   const folder = StateFolder.at(pathOf(options));
   if (!existsSync(folder.database)) {
-    throw failed("no-store", `${folder.path} holds no store`, joinFirst(options));
+    throw failed("no-store", `${folder.path} holds no store`, joinFirst);
   }
   return checkEverything(folder.database, { verifier: Ed25519.verifier, registryKey });
 };

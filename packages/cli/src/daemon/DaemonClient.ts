@@ -12,11 +12,12 @@ import {
   type StreamableHTTPClientTransportOptions,
   UnsupportedProtocolVersionError,
 } from "@modelcontextprotocol/client";
+import * as EndedPost from "@social-harness/endpoint/operations/EndedPost";
 import { StateError } from "@social-harness/endpoint/state/StateError";
 import * as Trouble from "@social-harness/endpoint/transport/Trouble";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import { failed, ofUnknown, unreachable, type Failure } from "../Failure.ts";
-import { foreign, ofReason, ofTrouble } from "./Explain.ts";
+import { foreign, ofEnded, ofReason, ofTrouble } from "./Explain.ts";
 import { version } from "../Version.ts";
 import * as ToolResults from "./ToolResults.ts";
 
@@ -33,13 +34,9 @@ export interface DaemonClient {
   readonly close: () => Promise<void>;
 }
 
-/** What a call needs to explain that nobody answers. */
-interface Place {
-  readonly mcpUrl: string;
-  readonly next: string;
-}
+const start = "Start it with `social-harness daemon`.";
 
-const gone = ({ mcpUrl, next }: Place, cause: unknown): Failure =>
+const gone = (mcpUrl: string, cause: unknown): Failure =>
   cause instanceof SdkHttpError && cause.status === 503
     ? unreachable(
         "daemon-busy",
@@ -47,7 +44,7 @@ const gone = ({ mcpUrl, next }: Place, cause: unknown): Failure =>
         "Try again in a second.",
         cause,
       )
-    : unreachable("daemon-unreachable", `no daemon answers at ${mcpUrl}`, next, cause);
+    : unreachable("daemon-unreachable", `no daemon answers at ${mcpUrl}`, start, cause);
 
 /** The client wraps what its transport throws; a token that cannot be read is the cause, whatever stands around it. */
 const stateErrorOf = (error: unknown): StateError | null => {
@@ -58,11 +55,11 @@ const stateErrorOf = (error: unknown): StateError | null => {
 };
 
 /** Of a call, or of finding out whether anybody is there, that did not end in an MCP error. */
-const unanswered = (place: Place, error: unknown): Failure => {
+const unanswered = (mcpUrl: string, error: unknown): Failure => {
   const stateError = stateErrorOf(error);
   if (stateError !== null) return ofUnknown(stateError);
   const isRefused = error instanceof SdkHttpError && error.status === 401;
-  return isRefused ? foreign(place.mcpUrl, error) : gone(place, error);
+  return isRefused ? foreign(mcpUrl, error) : gone(mcpUrl, error);
 };
 
 const otherVersion = (cause: unknown): Failure => {
@@ -92,11 +89,13 @@ const isUnknownTool = (data: unknown): boolean => {
   return Array.isArray(path) && path.length === 1 && path[0] === "name";
 };
 
-const failureOf = (place: Place, name: string, error: unknown): Failure => {
+const failureOf = (mcpUrl: string, name: string, error: unknown): Failure => {
   if (error instanceof ProtocolError) {
     const reason = fieldOf(error.data, "reason");
     const trouble = reason === "dependency-unavailable" ? Trouble.fromWords(error.message) : null;
     if (trouble !== null) return ofTrouble(trouble);
+    const ended = typeof reason === "string" ? EndedPost.fromWords(reason, error.message) : null;
+    if (ended !== null) return ofEnded(ended);
     if (typeof reason === "string") return ofReason(reason, issueOf(error.data));
     if (error.code !== Number(ProtocolErrorCode.InvalidParams)) return otherVersion(error);
     const issue = issueOf(error.data);
@@ -117,14 +116,12 @@ const failureOf = (place: Place, name: string, error: unknown): Failure => {
       error,
     );
   }
-  return unanswered(place, error);
+  return unanswered(mcpUrl, error);
 };
 
 export interface ConnectOptions {
   /** Asked at each request, so that a rotation goes unnoticed; absent where the daemon's mode takes whoever comes. */
   readonly token?: () => string;
-  /** How to have a daemon there. */
-  readonly next?: string;
 }
 
 /** The transport's options under which every request shows the token. */
@@ -140,11 +137,7 @@ const showing = (token: ConnectOptions["token"]): StreamableHTTPClientTransportO
       };
 
 /** Connects to a daemon's MCP endpoint. Throws a `Failure` with exit code 3 when nothing answers there. */
-export const connect = async (
-  mcpUrl: string,
-  { token, next = "Start it with `social-harness daemon`." }: ConnectOptions = {},
-): Promise<DaemonClient> => {
-  const place = { mcpUrl, next };
+export const connect = async (mcpUrl: string, { token }: ConnectOptions = {}): Promise<DaemonClient> => {
   const client = new Client(
     { name: "social-harness", version },
     { versionNegotiation: { mode: { pin: protocolVersion }, probe: { timeoutMs: connectMsMax } } },
@@ -152,7 +145,7 @@ export const connect = async (
   try {
     await client.connect(new StreamableHTTPClientTransport(new URL(mcpUrl), showing(token)));
   } catch (error) {
-    throw error instanceof UnsupportedProtocolVersionError ? otherVersion(error) : unanswered(place, error);
+    throw error instanceof UnsupportedProtocolVersionError ? otherVersion(error) : unanswered(mcpUrl, error);
   }
   return {
     call: async (name, input = {}) => {
@@ -161,7 +154,7 @@ export const connect = async (
         const result = await client.callTool({ name, arguments: { ...input } }, { timeout: callMsMax });
         structured = result.structuredContent;
       } catch (error) {
-        throw failureOf(place, name, error);
+        throw failureOf(mcpUrl, name, error);
       }
       try {
         return ToolResults.decode(name, structured);

@@ -1,6 +1,7 @@
 // Every reason that a tool of the daemon can fail with, in words: what happened and what to do. One exhaustive table, so
 // that a new reason does not compile without its sentences. Implements RUN-02.
 
+import type { EndedPost } from "@social-harness/endpoint/operations/EndedPost";
 import type { Reason } from "@social-harness/endpoint/operations/OperationError";
 import * as Trouble from "@social-harness/endpoint/transport/Trouble";
 import { failed, Failure, type ExitCode } from "../Failure.ts";
@@ -56,10 +57,13 @@ const words: Readonly<Record<Reason, Words>> = {
     "Use a new --key for a new post.",
   ),
   "outcome-unknown": failure(
-    "the post was not certified in time, and nobody can prove that it never will be",
+    "the post was not certified in time, or this endpoint lost its memory of it, and nobody can prove that it never will be",
     "Look whether it arrived: `social-harness history <address>`.",
   ),
-  refused: failure("a member refused the conversation", "Ask its owner, or write to the others without it."),
+  refused: failure(
+    "a member refused the conversation",
+    "Its owner decides who may open one: ask them in another way.",
+  ),
   withdrawn: failure(
     "the post was withdrawn before it was certified",
     "Send it again if it is still wanted.",
@@ -96,6 +100,13 @@ export const ofReason = (reason: string, detail?: string): Failure => {
     failure("the daemon failed in a way it does not explain", "Its cause is in logs/ in the state folder.");
   const tellsMore = detail !== undefined && (known === null || reason === "content-invalid");
   return new Failure(exitCode, { reason, message: tellsMore ? `${message} (${detail})` : message, next });
+};
+
+/** The failure of a send whose post ended without its effect. */
+export const ofEnded = ({ postId, reason, refusedBy }: EndedPost): Failure => {
+  const ended = ofReason(reason);
+  if (refusedBy === null) return ended.with({ details: { postId } });
+  return ended.with({ message: `${refusedBy} refused the conversation`, details: { postId, refusedBy } });
 };
 
 /** The failure of a tool that the Registry's absence ended, where the daemon knows what is the matter. */

@@ -44,15 +44,8 @@ export const otherOf = ({ profile, state }: StateOptions): "--state" | "--profil
     ? "--state"
     : "--profile";
 
-/** How to name the same endpoint in a command that a person is told to type. */
-export const flagsOf = ({ profile, state }: StateOptions): string => {
-  if (state !== undefined) return ` --state ${state}`;
-  return profile === undefined ? "" : ` --profile ${profile}`;
-};
-
 /** The next step where a folder has no keys. */
-export const joinFirst = (options: StateOptions): string =>
-  `Join a network first: \`social-harness join <invite> --name <agent>${flagsOf(options)}\`.`;
+export const joinFirst = "Join a network first: `social-harness join <invite> --name <agent>`.";
 
 /** The Registry key that this endpoint has pinned, or null where it has none yet. */
 export const pinnedRegistryKey = (options: StateOptions): SigningKey | null => {

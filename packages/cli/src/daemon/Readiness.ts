@@ -2,10 +2,23 @@
 
 import * as Schema from "effect/Schema";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
+import * as AgentName from "@social-harness/protocol/identity/AgentName";
+import { PostId } from "@social-harness/protocol/identity/Identifier";
 import * as OwnerCall from "./OwnerCall.ts";
 
 const Explained = Schema.Struct({ reason: Schema.String, explanation: Schema.String });
 const Count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }));
+
+const Names = Schema.Array(AgentName.schema);
+
+const PendingPost = Schema.Struct({
+  postId: PostId.schema,
+  address: Schema.String,
+  withdrawing: Schema.Boolean,
+  recovering: Schema.Boolean,
+  unsigned: Schema.NullOr(Names),
+});
+export type PendingPost = typeof PendingPost.Type;
 
 const Health = Schema.Struct({
   registered: Schema.Boolean,
@@ -16,12 +29,21 @@ const Health = Schema.Struct({
   routerChanged: Schema.NullOr(Schema.Struct({ ...Explained.fields, at: Schema.String })),
   conversationsChanging: Count,
   restored: Schema.NullOr(
-    Schema.Struct({ at: Schema.String, conversations: Count, explanation: Schema.String }),
+    Schema.Struct({
+      at: Schema.String,
+      conversations: Count,
+      addresses: Schema.Array(Schema.String),
+      explanation: Schema.String,
+    }),
   ),
   pendingItems: Count,
   pendingPosts: Count,
   pendingAddresses: Schema.Array(Schema.String),
+  withdrawingPosts: Count,
+  pending: Schema.Array(PendingPost),
   outboxEnvelopes: Count,
+  contacts: Schema.Union([Schema.Literals(["everyone", "known"]), Names]),
+  blocked: Names,
 });
 export type Health = typeof Health.Type;
 

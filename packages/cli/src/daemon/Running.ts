@@ -5,10 +5,10 @@ import { existsSync } from "node:fs";
 import process from "node:process";
 import * as EndpointFile from "@social-harness/endpoint/state/EndpointFile";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
-import { Failure, unreachable } from "../Failure.ts";
+import { unreachable } from "../Failure.ts";
 import { connect, type DaemonClient } from "./DaemonClient.ts";
 import { ownerToken, type Served } from "./OwnerCall.ts";
-import { flagsOf, joinFirst, pathOf, type StateOptions } from "./Profile.ts";
+import { joinFirst, pathOf, type StateOptions } from "./Profile.ts";
 
 export interface Running extends Served {
   readonly client: DaemonClient;
@@ -24,16 +24,17 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
+const start = "Start it with `social-harness daemon`.";
+
 /** Where the daemon of the folder says it can be reached. Throws a `Failure` with exit code 3 when there is none. */
 export const find = (options: StateOptions): EndpointFile.Endpoint => {
   const folder = StateFolder.at(pathOf(options));
-  const start = `Start it with \`social-harness daemon${flagsOf(options)}\`.`;
   const endpoint = EndpointFile.read(folder);
   if (endpoint === null && !existsSync(folder.identity)) {
     throw unreachable(
       "daemon-not-running",
       `no daemon runs on ${folder.path}, and it has no keys yet`,
-      joinFirst(options),
+      joinFirst,
     );
   }
   if (endpoint === null) throw unreachable("daemon-not-running", `no daemon runs on ${folder.path}`, start);
@@ -47,34 +48,18 @@ export const find = (options: StateOptions): EndpointFile.Endpoint => {
   return endpoint;
 };
 
-/** The failure with the same endpoint named in each command of its next step, so that it works when it is copied. */
-const naming = (flags: string, failure: Failure): Failure => {
-  const { exitCode, reason, message } = failure;
-  const next = failure.next.replaceAll(/`social-harness [^`]*`/g, (command) =>
-    command.includes(flags) ? command : `${command.slice(0, -1)}${flags}\``,
-  );
-  return new Failure(exitCode, { reason, message, next }, { cause: failure });
-};
-
 /** Works on the daemon's owner paths, which need no MCP. */
 export const withOwnerPaths = async <A>(
   options: StateOptions,
   work: (served: Served) => Promise<A>,
 ): Promise<A> => {
   const { mcpUrl, mode } = find(options);
-  try {
-    return await work({ path: pathOf(options), mcpUrl, mode });
-  } catch (error) {
-    throw error instanceof Failure ? naming(flagsOf(options), error) : error;
-  }
+  return work({ path: pathOf(options), mcpUrl, mode });
 };
 
 /** With the owner's token where the mode asks for one; a trusted-local daemon is used without, as any program would. */
-export const connectAsOwner = (served: Served, next?: string): Promise<DaemonClient> =>
-  connect(served.mcpUrl, {
-    ...(served.mode === "credentials" ? { token: () => ownerToken(served) } : {}),
-    ...(next === undefined ? {} : { next }),
-  });
+export const connectAsOwner = (served: Served): Promise<DaemonClient> =>
+  connect(served.mcpUrl, served.mode === "credentials" ? { token: () => ownerToken(served) } : {});
 
 export const withDaemon = async <A>(
   options: StateOptions,
@@ -82,12 +67,9 @@ export const withDaemon = async <A>(
 ): Promise<A> => {
   const { mcpUrl, mode } = find(options);
   const served = { path: pathOf(options), mcpUrl, mode };
-  const flags = flagsOf(options);
-  const client = await connectAsOwner(served, `Start it with \`social-harness daemon${flags}\`.`);
+  const client = await connectAsOwner(served);
   try {
     return await work({ client, ...served });
-  } catch (error) {
-    throw error instanceof Failure ? naming(flags, error) : error;
   } finally {
     await client.close();
   }

@@ -14,7 +14,11 @@ const Wished = Schema.Struct({
   kind: Schema.Literal("wished"),
   conversationId: ConversationId.schema,
   address: Address.MessageAddress,
+  currentRound: Schema.Int,
   round: Schema.Int,
+  again: Schema.Boolean,
+  wishesToJoin: Schema.Int,
+  wishesNeeded: Schema.Int,
   said: Schema.Boolean,
 });
 export type Wished = typeof Wished.Type;

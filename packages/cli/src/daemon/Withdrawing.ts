@@ -12,7 +12,13 @@ const bare = <const Kind extends string>(kind: Kind) => Schema.Struct({ kind: Sc
 const post = { postId: PostId.schema, address: Address.MessageAddress };
 
 const Withdrawn = Schema.Struct({ kind: Schema.Literal("withdrawn"), ...post });
-const Asked = Schema.Struct({ kind: Schema.Literal("asked"), ...post, said: Schema.Boolean });
+const Asked = Schema.Struct({
+  kind: Schema.Literal("asked"),
+  ...post,
+  said: Schema.Boolean,
+  refusable: Schema.Boolean,
+});
+const Recovering = Schema.Struct({ kind: Schema.Literal("recovering"), ...post });
 const Ended = Schema.Struct({
   kind: Schema.Literal("ended"),
   ...post,
@@ -21,12 +27,13 @@ const Ended = Schema.Struct({
 type Ended = typeof Ended.Type;
 
 /** What came of it, where it came to something. */
-export type Withdrawal = typeof Withdrawn.Type | typeof Asked.Type;
+export type Withdrawal = typeof Withdrawn.Type | typeof Asked.Type | typeof Recovering.Type;
 
 const decode = Closed.decoder(
   Schema.Union([
     Withdrawn,
     Asked,
+    Recovering,
     Ended,
     bare("unknown-post"),
     bare("not-registered"),
@@ -49,8 +56,10 @@ const tooLate = ({ outcome, address }: Ended): Failure => {
         "the members refused the post: there is nothing left to withdraw",
         "It was delivered to no one.",
       );
-    case "outcome-unknown":
-      return ofReason("outcome-unknown");
+    case "outcome-unknown": {
+      const failure = ofReason("outcome-unknown");
+      return failure.with({ next: failure.next.replace("<address>", address) });
+    }
   }
 };
 
@@ -59,6 +68,7 @@ export const withdraw = async (served: OwnerCall.Served, postId: PostId): Promis
   switch (answer.kind) {
     case "withdrawn":
     case "asked":
+    case "recovering":
       return answer;
     case "ended":
       throw tooLate(answer);

@@ -22,7 +22,13 @@ const decodeNetwork = Closed.decoder(
   Schema.Struct({ ...Invite.NetworkDescription.fields, invite: Schema.String }),
 );
 const decodeDaemon = Closed.decoder(
-  Schema.Struct({ pid: Schema.Int, mcpUrl: Schema.String, mode: Schema.String }),
+  Schema.Struct({
+    pid: Schema.Int,
+    mcpUrl: Schema.String,
+    mode: Schema.String,
+    contacts: Schema.Union([Schema.Literals(["everyone", "known"]), Schema.Array(Schema.String)]),
+    blocked: Schema.Array(Schema.String),
+  }),
 );
 
 /** Processes that start at the same time: more than the cores only makes each of them slower. */

@@ -1,8 +1,11 @@
 // How an endpoint stands, to a person: one line for each thing that can keep posts from going out or items from coming in.
 
-import type { Health } from "../daemon/Readiness.ts";
+import type { StateOptions } from "../daemon/Profile.ts";
+import type { Health, PendingPost } from "../daemon/Readiness.ts";
 import { count, type Output } from "../Output.ts";
 import { localDate } from "./Cards.ts";
+import { contactsLine } from "./Contacts.ts";
+import { naming } from "./Hints.ts";
 import { visible } from "./Visible.ts";
 
 const routerLine = ({ style }: Output, health: Health): string => {
@@ -14,11 +17,29 @@ const routerLine = ({ style }: Output, health: Health): string => {
 
 const addressesShown = 5;
 
-const pendingLine = ({ pendingPosts, pendingAddresses }: Health): string => {
-  if (pendingPosts === 0) return "Pending  no posts";
+const postsShown = 5;
+
+const postLine = ({ postId, address, withdrawing, recovering, unsigned }: PendingPost): string => {
+  const waits = recovering
+    ? "its conversation has yet to recover"
+    : unsigned === null
+      ? "not proposed yet"
+      : unsigned.length === 0
+        ? "signed by all"
+        : `not signed yet by ${unsigned.join(", ")}`;
+  return `         ${postId} to ${visible(address)}: ${waits}${withdrawing ? "; being withdrawn" : ""}`;
+};
+
+const pendingLines = (health: Health): ReadonlyArray<string> => {
+  const { pendingPosts, pendingAddresses, withdrawingPosts, pending } = health;
+  if (pendingPosts === 0) return ["Pending  no posts"];
   const shown = pendingAddresses.slice(0, addressesShown).map(visible);
   const more = pendingAddresses.length > addressesShown ? ", ..." : "";
-  return `Pending  ${count(pendingPosts, "post")}, to ${shown.join(" ")}${more}`;
+  const withdrawn = withdrawingPosts === 0 ? "" : `; ${withdrawingPosts} being withdrawn`;
+  return [
+    `Pending  ${count(pendingPosts, "post")}, to ${shown.join(" ")}${more}${withdrawn}`,
+    ...pending.slice(0, postsShown).map(postLine),
+  ];
 };
 
 /** Another instance is over once all have gone on; a Router that went back may do it again. */
@@ -34,29 +55,37 @@ const changeLines = (
   return [changed, `Rounds   ${count(conversationsChanging, "conversation")} yet to go on in a new round`];
 };
 
-/** Said on for good that it was so: who put an old copy back should see that it is over. */
+/** The addresses that the daemon names are all shown: nothing else tells which conversations wait. */
 const restoredLines = ({ style }: Output, { restored }: Health): ReadonlyArray<string> => {
   if (restored === null) return [];
-  const { at, conversations, explanation } = restored;
+  const { at, conversations, addresses, explanation } = restored;
   const standing =
     conversations === 0
-      ? style("green", "all recovered")
+      ? style("green", "all known conversations recovered")
       : style("yellow", `${count(conversations, "conversation")} yet to recover`);
-  return [`Restored ${standing}, found ${localDate(at)}: ${visible(explanation)}`];
+  const more = conversations > addresses.length ? [`${conversations - addresses.length} more`] : [];
+  return [
+    `Restored ${standing}, found ${localDate(at)}: ${visible(explanation)}`,
+    ...[...addresses.map(visible), ...more].map((address) => `         ${address}`),
+  ];
 };
 
-export const standingLines = (output: Output, health: Health): ReadonlyArray<string> => {
+/** `named` is the endpoint as the command named it, for the commands that the lines speak of. */
+export const standingLines = (output: Output, health: Health, named: StateOptions): ReadonlyArray<string> => {
   const { routerEquivocations, pendingItems } = health;
-  return [
+  const caught = output.style("red", "signed two orders");
+  const lines = [
     routerLine(output, health),
     ...restoredLines(output, health),
     ...(routerEquivocations === 0
       ? []
       : [
-          `Router   ${output.style("red", "signed two orders")} for ${count(routerEquivocations, "place")}; the proofs are kept: social-harness evidence`,
+          `Router   ${caught} for ${count(routerEquivocations, "place")}; the proofs are kept: \`social-harness evidence\``,
         ]),
     ...changeLines(output, health),
-    pendingLine(health),
+    ...pendingLines(health),
     `Inbox    ${pendingItems === 0 ? "nothing waits" : `${count(pendingItems, "item")} unread`}`,
+    contactsLine(health),
   ];
+  return lines.map((line) => naming(named, line));
 };

@@ -28,7 +28,7 @@ interface Inbox {
 }
 
 verifies(
-  ["RUN-31", "HIS-158"],
+  ["RUN-31", "RUN-83", "RUN-84", "HIS-158"],
   "whoever is kept out is told that the conversation was refused, and is let in when its owner says so",
   async () => {
     for (const [flags, times] of [
@@ -38,24 +38,53 @@ verifies(
     ] as const) {
       const daemon = await startBob(...flags);
       const ended = await runHere(["send", "agent:bob-agent", "hello", "--state", ada, "--json"]);
-      expect([flags, ended.code, failureOf(ended)]).toMatchObject([flags, 1, { reason: "refused" }]);
+      expect([flags, ended.code, failureOf(ended)]).toMatchObject([
+        flags,
+        1,
+        { reason: "refused", message: "bob-agent refused the conversation", refusedBy: "bob-agent" },
+      ]);
       const { items } = (await json("inbox", "--state", ada)) as unknown as Inbox;
       expect(items).toHaveLength(times);
       const postId = items.at(-1)?.item.postId ?? "";
+      expect(failureOf(ended)).toMatchObject({
+        postId,
+        next: expect.stringMatching(/^Its owner decides .*way\.$/),
+      });
       expect(await refusal("withdraw", postId, "--state", ada)).toEqual([1, "already-refused"]);
       expect(await json("inbox", "--state", bob)).toEqual({ items: [] });
       expect(await daemon.stop()).toBe(0);
     }
-    daemons.push(await startBob("--contacts", "ada-agent,cyd-agent"));
+    const last = await startBob("--contacts", "ada-agent,cyd-agent", "--blocked", "mal-agent");
+    daemons.push(last);
+    const policy = { contacts: ["ada-agent", "cyd-agent"], blocked: ["mal-agent"] };
+    expect(last.ready).toMatchObject(policy);
+    expect((await json("status", "--state", bob))["health"]).toMatchObject(policy);
+    const shown = await runHere(["status", "--state", bob]);
+    expect(shown.stdout).toMatch(/^Contacts ada-agent, cyd-agent; blocked: mal-agent$/m);
     expect(await json("send", "agent:bob-agent", "hello", "--state", ada)).toMatchObject({
       status: "certified",
     });
   },
 );
 
-verifies("RUN-31", "names that are none are wrong usage, found before anything is served", async () => {
-  for (const flag of ["--contacts", "--blocked"]) {
-    const ended = await runHere(["daemon", "--state", ada, flag, "ada-agent,Bob", "--json"]);
-    expect([ended.code, failureOf(ended).message]).toEqual([2, expect.stringContaining(`${flag}.1`)]);
-  }
-});
+verifies(
+  ["RUN-31", "RUN-90", "RUN-91"],
+  "names that are none are wrong usage, found before anything is served",
+  async () => {
+    for (const flag of ["--contacts", "--blocked"]) {
+      const ended = await runHere(["daemon", "--state", ada, flag, "ada-agent,Bob", "--json"]);
+      expect([ended.code, failureOf(ended)]).toEqual([
+        2,
+        {
+          reason: "configuration-invalid",
+          message: expect.stringMatching(
+            new RegExp(`^${flag}\\.1: expected the name of an agent`),
+          ) as unknown,
+          next: expect.stringContaining("daemon --help") as unknown,
+        },
+      ]);
+      const nobody = await runHere(["daemon", "--state", ada, flag, ",", "--json"]);
+      expect([nobody.code, failureOf(nobody).reason]).toEqual([2, "configuration-invalid"]);
+    }
+  },
+);

@@ -16,12 +16,20 @@ beforeAll(async () => {
 });
 
 describe("the daemon", () => {
-  verifies("RUN-22", "is found through endpoint.json, which appears when it is ready", async () => {
-    const endpoint = JSON.parse(readFileSync(join(ada, "endpoint.json"), "utf8")) as unknown;
-    const { mcpUrl } = adaDaemon.ready;
-    expect(endpoint).toEqual({ pid: adaDaemon.pid, mcpUrl, mode: "trusted-local" });
-    expect(adaDaemon.ready).toEqual(endpoint);
-  });
+  verifies(
+    ["RUN-22", "MGT-183"],
+    "is found through endpoint.json, which appears when it is ready",
+    async () => {
+      const endpoint = JSON.parse(readFileSync(join(ada, "endpoint.json"), "utf8")) as object;
+      const { mcpUrl } = adaDaemon.ready;
+      expect(endpoint).toEqual({ pid: adaDaemon.pid, mcpUrl, mode: "trusted-local" });
+      expect(adaDaemon.ready).toEqual({ ...endpoint, contacts: "everyone", blocked: [] });
+      const started = readFileSync(join(ada, "logs", "endpoint.log"), "utf8")
+        .split("\n")
+        .find((line) => line.includes('"endpoint ready"'));
+      expect(JSON.parse(started ?? "")).toMatchObject({ contacts: "everyone", blocked: "nobody" });
+    },
+  );
 
   verifies("RUN-21", "a second one on the same folder refuses and names the holder", async () => {
     const second = await runHere(["daemon", "--state", ada, "--port", "0", "--json"]);

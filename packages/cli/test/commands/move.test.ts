@@ -216,7 +216,7 @@ const expectWhole = async (
     );
     expect(said.toSorted()).toEqual(texts.toSorted());
     const file = join(town.stateOf(name), "talk.jsonl");
-    await json("export", address, "--output", file, "--state", town.stateOf(name));
+    await json("export", address, "--output", file, "--force", "--state", town.stateOf(name));
     expect(await json("verify", file, "--registry-key", key)).toMatchObject({
       ok: true,
       records: texts.length,

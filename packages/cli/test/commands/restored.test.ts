@@ -51,12 +51,16 @@ verifies(
 
     await down(bob);
     const waiting = run(["send", "agent:bob-agent", "again", "--state", ada, "--json"]);
-    await expect.poll(restoredOf, { timeout: 30_000 }).toMatchObject({ conversations: 1 });
+    await expect
+      .poll(restoredOf, { timeout: 30_000 })
+      .toMatchObject({ conversations: 1, addresses: ["agent:bob-agent"] });
     await up(bob);
     await expect.poll(restoredOf, { timeout: 30_000 }).toMatchObject({ conversations: 0 });
     expect(lastJson(await waiting)["status"]).toBe("certified");
     const plain = await runHere(["status", "--state", ada]);
-    expect(plain.stdout).toMatch(/^Restored all recovered, found .*: .*every conversation has recovered$/m);
+    expect(plain.stdout).toMatch(
+      /^Restored all known conversations recovered, found .*: .*comes back with the first word/m,
+    );
     const again = await json("send", "agent:ada-agent", "welcome back", "--state", bob);
     expect(again["status"]).toBe("certified");
     // Certified at its author: the other member's commit follows.

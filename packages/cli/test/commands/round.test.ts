@@ -49,7 +49,11 @@ verifies(
       kind: "wished",
       conversationId: expect.stringMatching(/^cnv_/) as unknown,
       address: "agent:bob-agent",
+      currentRound: 0,
       round: 1,
+      again: false,
+      wishesToJoin: 1,
+      wishesNeeded: 2,
       said: true,
     });
     await untilRound(1);
@@ -57,7 +61,9 @@ verifies(
     const plain = await runHere(["round", "wish", id, "--state", bob]);
     expect([plain.code, plain.stdout]).toEqual([
       0,
-      "Wished round 2 for agent:ada-agent. It begins once enough members wish it too.\n",
+      "Wished round 2 for agent:ada-agent.\n" +
+        "It stands in round 1 here. Another begins once 2 members wish it: the others join the wish as soon as they hear it.\n" +
+        "A wish that is not joined lapses while nothing is under way there.\n",
     ]);
     await untilRound(2);
     await json("send", "agent:bob-agent", "after", "--state", ada);

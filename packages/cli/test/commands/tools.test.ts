@@ -80,7 +80,7 @@ describe("the tool commands", () => {
     });
   });
 
-  verifies("RUN-02", "fail with the tool's reason, words and a next step", async () => {
+  verifies(["RUN-02", "RUN-82"], "fail with the tool's reason, words and a next step", async () => {
     const failing: ReadonlyArray<readonly [ReadonlyArray<string>, number, string]> = [
       [["send", "group:bob-agent", "x"], 1, "membership-invalid"],
       [["send", "agent:ada-agent", "x"], 1, "membership-invalid"],
@@ -102,6 +102,19 @@ describe("the tool commands", () => {
       expect(failureOf(ended).message).not.toBe("");
       expect(failureOf(ended).next).not.toBe("");
     }
+    const named = await runHere([
+      "send",
+      "group:bob-agent,eve-agent,nobody-agent",
+      "x",
+      "--state",
+      ada,
+      "--json",
+    ]);
+    expect(failureOf(named)).toEqual({
+      reason: "unknown-agent",
+      message: "the Registry knows no agent of the name eve-agent, nobody-agent",
+      next: `Look for it: \`social-harness agents --prefix <beginning> --state ${ada}\`.`,
+    });
   });
 
   verifies("RUN-19", "send reads its text from stdin, byte for byte but for its last line end", async () => {
@@ -149,13 +162,20 @@ describe("the tool commands", () => {
 
 describe("export and verify", () => {
   verifies(
-    ["RUN-40", "RUN-41"],
+    ["RUN-40", "RUN-41", "RUN-86"],
     "a file of one endpoint verifies under the key that another has pinned",
     async () => {
       const file = join(root, "talk.jsonl");
       const written = await json("export", "agent:bob-agent", "--output", file, "--state", ada);
       expect(written).toMatchObject({ address: "agent:bob-agent", file });
       expect(statSync(file).mode & 0o777).toBe(0o600);
+      expect(await refusal("export", "agent:bob-agent", "--output", file, "--state", ada)).toEqual([
+        1,
+        "file-exists",
+      ]);
+      expect(await json("export", "agent:bob-agent", "--output", file, "--force", "--state", ada)).toEqual(
+        written,
+      );
       const piped = await runHere(["export", "agent:bob-agent", "--state", ada]);
       expect([piped.code, piped.stdout]).toEqual([0, readFileSync(file, "utf8")]);
 
@@ -224,7 +244,7 @@ describe("export and verify", () => {
   );
 
   verifies(
-    ["HIS-117", "RUN-03"],
+    ["HIS-117", "RUN-03", "RUN-88"],
     "verify --full is refused where there is no store, and beside a file",
     async () => {
       const none = join(root, "nobody");
@@ -238,7 +258,15 @@ describe("export and verify", () => {
           none,
         ),
       ).toEqual([1, "no-store"]);
-      expect(await refusal("verify", "--full", "--state", none)).toEqual([2, "usage"]);
+      const folder = await runHere(["verify", "--full", "--state", none, "--json"]);
+      expect([folder.code, failureOf(folder)]).toEqual([
+        2,
+        {
+          reason: "usage",
+          message: `there is no folder ${none}, whose pinned Registry key would be trusted`,
+          next: expect.stringContaining("--state") as unknown,
+        },
+      ]);
       expect(await refusal("verify", "--full", "talk.jsonl", "--state", ada)).toEqual([2, "usage"]);
       expect(await refusal("verify", "--state", ada)).toEqual([2, "usage"]);
       expect(existsSync(none)).toBe(false);

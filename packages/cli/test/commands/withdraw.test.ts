@@ -69,7 +69,16 @@ verifies(
     );
 
     const asked = await withdraw(first, "--json");
-    expect([asked.code, lastJson(asked)]).toEqual([0, { kind: "asked", postId: first, address, said: true }]);
+    expect([asked.code, lastJson(asked)]).toEqual([
+      0,
+      { kind: "asked", postId: first, address, said: true, refusable: true },
+    ]);
+    const { health } = await json("status", "--state", ada);
+    expect(health).toMatchObject({
+      pendingPosts: 1,
+      withdrawingPosts: 1,
+      pending: [{ postId: first, address, withdrawing: true, recovering: false, unsigned: ["bob-agent"] }],
+    });
     expect((await withdraw(first)).stdout).toBe(
       "The members of agent:bob-agent are asked to let it go. " +
         "The inbox says when it is withdrawn; if it was too late, it stands in `history`.\n",

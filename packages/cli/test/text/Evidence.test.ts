@@ -11,7 +11,9 @@ verifies(
   "RUN-46",
   "evidence names the place of each proof and how each log ended, and shows no control",
   () => {
-    expect(evidenceLines(output, { equivocations: [], formerRouters: [] })).toEqual(["Nothing was found."]);
+    expect(evidenceLines(output, { equivocations: [], formerRouters: [] }, {})).toEqual([
+      "Nothing was found.",
+    ]);
     const heads = [
       { laneHead: "one", signature: "a" },
       { laneHead: "two", signature: "b" },
@@ -23,23 +25,29 @@ verifies(
       cursor: 9,
       explanation: "it\u001b[2J went back",
     };
-    const lines = evidenceLines(output, {
-      equivocations: [
-        { ...proof, address: "agent:bob" },
-        { ...proof, address: null },
-      ],
-      formerRouters: [
-        { ...term, reason: "rolled-back", tail: 4 },
-        { ...term, reason: "another-instance", tail: null },
-      ],
-    });
+    const lines = evidenceLines(
+      output,
+      {
+        equivocations: [
+          { ...proof, address: "agent:bob" },
+          { ...proof, address: null },
+        ],
+        formerRouters: [
+          { ...term, reason: "rolled-back", tail: 4 },
+          { ...term, reason: "another-instance", tail: null, explanation: "`social-harness move`" },
+        ],
+      },
+      { state: "./ada" },
+    );
     expect(lines).toEqual([
       "two orders signed  agent:bob, place 7, by rti_a",
       "two orders signed  lane L, place 7, by rti_a",
       expect.stringMatching(
         /^rolled-back at .* {2}rti_a, read up to 9, which then ended at 4\n {4}it\\u\{1b\}\[2J went back\.$/,
       ),
-      expect.stringMatching(/^another-instance at .* {2}rti_a, read up to 9\n/),
+      expect.stringMatching(
+        /^another-instance at .* {2}rti_a, read up to 9\n {4}`social-harness move --state \.\/ada`\.$/,
+      ),
     ]);
   },
 );

@@ -69,7 +69,12 @@ export const write = (
       return;
     }
     case "intent-ended":
-      db.run("UPDATE intent SET outcome = ? WHERE post_id = ?", command.outcome, command.postId);
+      db.run(
+        "UPDATE intent SET outcome = ?, refused_by = ? WHERE post_id = ?",
+        command.outcome,
+        command.outcome === "refused" ? command.by : null,
+        command.postId,
+      );
       return;
     case "note":
     case "multicast":

@@ -14,6 +14,13 @@ export interface ContactPolicy {
   readonly blocked: ReadonlyArray<AgentName>;
 }
 
+/** The policy in words, as they stand in the configuration: each of its two parts. */
+export const describe = ({ contacts, blocked }: ContactPolicy) => {
+  const listed = (names: ReadonlyArray<AgentName>): string =>
+    names.length === 0 ? "nobody" : names.join(",");
+  return { contacts: typeof contacts === "string" ? contacts : listed(contacts), blocked: listed(blocked) };
+};
+
 export const open: ContactPolicy = { contacts: "everyone", blocked: [] };
 
 /** Memberships hold whole cards in their one encoding, so that of an agent stands in each conversation that it is in. */

@@ -2,6 +2,7 @@
 // transition asks for, and gathers what is to be sent. Changed states live in the turn until its commit.
 // Knows the fold's commands, not its rules.
 
+import type { MessageAddress } from "@social-harness/protocol/address/Address";
 import type { Command } from "@social-harness/protocol/conversation/Command";
 import type { Event } from "@social-harness/protocol/conversation/Event";
 import type { Packet } from "@social-harness/protocol/conversation/Packet";
@@ -9,6 +10,7 @@ import { initial, nextWake, type State } from "@social-harness/protocol/conversa
 import { transition } from "@social-harness/protocol/conversation/Transition";
 import type * as Membership from "@social-harness/protocol/history/Membership";
 import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
+import type { AgentName } from "@social-harness/protocol/identity/AgentName";
 import type {
   AgentId,
   ConversationId,
@@ -42,6 +44,14 @@ export interface Remark {
   readonly times: number;
 }
 
+/** A first contact that the owner's contact policy turned away. */
+export interface TurnedAway {
+  readonly conversationId: ConversationId;
+  readonly address: MessageAddress;
+  /** Who opened it. */
+  readonly agent: AgentName | AgentId;
+}
+
 /** The working state of one turn. */
 export interface Work {
   readonly changed: ReadonlyMap<ConversationId, Conversation>;
@@ -52,6 +62,7 @@ export interface Work {
   readonly lostMemory: boolean;
   /** By conversation and note: one member's envelope can draw thousands of equal ones, and the log takes each once. */
   readonly remarks: ReadonlyMap<string, Remark>;
+  readonly turnedAway: ReadonlyArray<TurnedAway>;
 }
 
 export const emptyWork: Work = {
@@ -61,6 +72,7 @@ export const emptyWork: Work = {
   commits: 0,
   lostMemory: false,
   remarks: new Map(),
+  turnedAway: [],
 };
 
 /** How the endpoint stands with its Router, as far as the fold must know. */
@@ -174,6 +186,7 @@ export const createConversations = (options: ConversationsOptions): Conversation
 
   const step = (turn: Turn, conversationId: ConversationId, event: Event, now: number): void => {
     const conversation = known(turn, conversationId);
+    const keptOut = new Set<AgentId>();
     const { state, commands } = transition(conversation.state, event, {
       now,
       self,
@@ -181,7 +194,11 @@ export const createConversations = (options: ConversationsOptions): Conversation
       signer,
       trust,
       ...options.connection(),
-      admits: options.admits,
+      admits: (author) => {
+        const isAdmitted = options.admits(author);
+        if (!isAdmitted) keptOut.add(author);
+        return isAdmitted;
+      },
       reads: readsOf(turn.db, conversationId),
     });
     const sends = [...turn.state.sends];
@@ -202,7 +219,17 @@ export const createConversations = (options: ConversationsOptions): Conversation
     }
     // Asked in the lane: the place that the Router gives the question tells whether anything was ever said there.
     if (asked !== null) sends.push({ conversationId, to: "lane", packet: asked });
-    change(turn, { ...conversation, state }, { sends, ended, commits, remarks });
+    const turnedAway = [...turn.state.turnedAway];
+    // Asked about again, as where the vote for it is on disk, an author is not refused again.
+    if (commands.some((command) => isOwnPolicy(command, self))) {
+      for (const author of keptOut) {
+        const agent = conversation.members.cardOf(author)?.agentName ?? author;
+        turnedAway.push({ conversationId, address: conversation.address, agent });
+      }
+    }
+    change(turn, { ...conversation, state }, { sends, ended, commits, remarks, turnedAway });
+    if (state.restored === null && conversation.state.restored !== null)
+      LostMemory.recovered(turn.db, turn.now);
     const isFound = state.restored !== null && conversation.state.restored === null;
     if (event.kind === "restored" || !isFound || LostMemory.notedAt(turn.db) !== null) return;
     // A vote that one conversation has forgotten shows that the whole store is old.
@@ -261,6 +288,13 @@ export const createConversations = (options: ConversationsOptions): Conversation
       for (const { conversationId, note, times } of work.remarks.values()) {
         logger("warn", "conversation note", { conversation: conversationId, note, times });
       }
+      for (const { conversationId, address, agent } of work.turnedAway) {
+        logger("info", "a first contact was refused by the contact policy", {
+          agent,
+          address,
+          conversation: conversationId,
+        });
+      }
       for (const [conversationId, conversation] of work.changed) {
         current.delete(conversationId);
         current.set(conversationId, conversation);
@@ -285,6 +319,12 @@ export const createConversations = (options: ConversationsOptions): Conversation
 /** A conversation of which nothing is known but that it may have been forgotten: nothing is bound, open or certified. */
 const isBare = ({ restored, head, anchor, open, rounds }: State): boolean =>
   restored !== null && head === null && anchor === null && open.length === 0 && rounds.bound === 0;
+
+const isOwnPolicy = (command: Command, self: AgentId): boolean =>
+  command.kind === "multicast" &&
+  command.packet.kind === "refusal" &&
+  command.packet.signerAgentId === self &&
+  command.packet.reason === "contact-policy";
 
 const withRemark = (
   remarks: Work["remarks"],

@@ -2,6 +2,7 @@
 // conversations have yet to be told. One that is not told must not sign; so it is told before anything else reaches it,
 // whatever happens in between. Knows the rows, not the rules. Implements HIS-165 to HIS-167.
 
+import type { MessageAddress } from "@social-harness/protocol/address/Address";
 import type { ConversationId, Opaque32 } from "@social-harness/protocol/identity/Identifier";
 import type { Database } from "../store/Database.ts";
 import * as Settings from "../store/Settings.ts";
@@ -57,19 +58,34 @@ export const untoldIds = (
     )
     .map((row) => row["id"] as ConversationId);
 
+const recovering = `FROM conversation
+  WHERE conversation_id IN (SELECT conversation_id FROM untold)
+    OR (active = 1 AND json_extract(state, '$.restored.at') IS NOT NULL)`;
+
 /** How many conversations have not recovered yet, the untold ones included. */
 export const countRecovering = (db: Database): number =>
-  Number(
-    db.get(
-      `SELECT count(*) AS n FROM conversation
-       WHERE conversation_id IN (SELECT conversation_id FROM untold)
-         OR (active = 1 AND json_extract(state, '$.restored.at') IS NOT NULL)`,
-    )?.["n"],
-  );
+  Number(db.get(`SELECT count(*) AS n ${recovering}`)?.["n"]);
+
+/** Some of them, in byte order. */
+export const recoveringAddresses = (db: Database, countMax: number): ReadonlyArray<MessageAddress> =>
+  db
+    .all(`SELECT address ${recovering} ORDER BY address LIMIT ?`, countMax)
+    .map((row) => row["address"] as MessageAddress);
+
+/** Notes, in the turn that brings one back, that a conversation has recovered. */
+export const recovered = (db: Database, now: number): void => Settings.put(db, "memory_back_at", now);
+
+/** Since when nothing has had to recover (epoch milliseconds), where nothing has to now. */
+export const backSince = (db: Database, lostAt: number): number =>
+  Math.max(lostAt, Settings.integer(db, "memory_back_at"));
 
 /** What it means and what is to be done, for people; without the last full stop. */
-export const explain = (recovering: number): string =>
-  recovering === 0
-    ? "the state folder was found to be an old copy; every conversation has recovered"
-    : "the state folder is an old copy of what this agent had. Nothing is to be done: each conversation signs nothing until " +
-      "enough of its other members have said where they are, and takes part again in a later round";
+export const explain = (count: number): string =>
+  count === 0
+    ? "the state folder was found to be an old copy, or to have lost its store. Every conversation that it knows has " +
+      "recovered; one that it has forgotten comes back with the first word that anybody says in it"
+    : "the state folder is an old copy of what this agent had, or has lost its store. Each conversation signs nothing until " +
+      "enough of its other members have said where they are. It then takes part again in a later round: by itself between " +
+      "two or three, with its next post among four and more. One in which too few others remember what was signed, as where " +
+      "both of a pair lost their memory, cannot recover: write to them in a group with one more agent, which is another " +
+      "conversation";

@@ -10,7 +10,8 @@ export type Reason = OperationFailedItem["error"]["reason"];
 const messages: Readonly<Record<Reason, string>> = {
   refused: "The members refused this post. It was not delivered to anyone.",
   withdrawn: "This post was withdrawn before it was certified. It was not delivered to anyone.",
-  "outcome-unknown": "This post could not be certified in time. Whether a member saw it is unknown.",
+  "outcome-unknown":
+    "This post was not certified in time, or this endpoint lost its memory of it. Whether a member saw it is unknown.",
 };
 
 export const itemOf = (post: {

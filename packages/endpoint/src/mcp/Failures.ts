@@ -1,7 +1,9 @@
 // From an operation's closed reasons to the wire: one exhaustive table an operation, so a reason without an answer does
 // not compile. The words are fixed; an error's own text stays in the log, and
-// of an absent Registry the closed words of Trouble.ts say why. Implements MGT-62 to MGT-64.
+// of an absent Registry the closed words of Trouble.ts say why, and of a post that ended those of EndedPost.ts which.
+// Implements MGT-62 to MGT-64.
 
+import { EndedPostError } from "../operations/EndedPost.ts";
 import {
   OperationError,
   type OperationName,
@@ -97,6 +99,7 @@ export const errorOf = (name: OperationName, error: unknown): McpError | null =>
   const reason: Reason = error.reason;
   const failure = (failures[name] as Readonly<Partial<Record<Reason, Failure>>>)[reason];
   if (failure === undefined) return null;
+  if (error instanceof EndedPostError) return new McpError(codes.internalError, error.message, { reason });
   if (typeof failure === "string") {
     const trouble = reason === "dependency-unavailable" ? Trouble.of(error.cause) : null;
     return new McpError(codes.internalError, trouble === null ? failure : Trouble.toWords(trouble), {

@@ -42,7 +42,7 @@ const rounds: Post<Parameters<Owner["wishRound"]>[0], RoundResult> = {
 
 const withdrawals: Post<Parameters<Owner["withdraw"]>[0], WithdrawResult> = {
   decode: Closed.decoder(Schema.Struct({ postId: PostId.schema })),
-  statuses: { withdrawn: 200, asked: 200, ended: 409, "unknown-post": 404 },
+  statuses: { withdrawn: 200, asked: 200, recovering: 200, ended: 409, "unknown-post": 404 },
 };
 
 const take = async <Input extends object, Result extends { readonly kind: string }>(

@@ -1,13 +1,17 @@
 // How the endpoint stands, for its owner: what `GET /readyz` answers and `status` shows. Read at the moment of asking, from
-// the store and from the running agent; never served to a runtime. Implements MGT-14 and RUN-17.
+// the store and from the running agent; never served to a runtime. Implements MGT-14, MGT-180, MGT-181
+// and RUN-17.
 
+import type { AgentName } from "@social-harness/protocol/identity/AgentName";
 import type { ActiveAgent } from "../conversations/ActiveAgent.ts";
+import type { ContactPolicy } from "../conversations/ContactPolicy.ts";
 import * as LostMemory from "../conversations/LostMemory.ts";
 import * as Inbox from "../ingress/Inbox.ts";
 import type { Database } from "../store/Database.ts";
 import * as Equivocations from "../transport/Equivocations.ts";
 import type { RouterTrouble } from "../transport/RouterStanding.ts";
 import * as RouterTerms from "../transport/RouterTerms.ts";
+import * as PendingPosts from "./PendingPosts.ts";
 
 export interface Health {
   readonly registered: boolean;
@@ -26,25 +30,37 @@ export interface Health {
   } | null;
   /** Conversations whose members have yet to go on in a new round since then. */
   readonly conversationsChanging: number;
-  /** That the state folder was found to be an old copy, `at` in UTC, and how many conversations have yet to recover, or null. */
+  /** That the state folder was found to be an old copy or without its store, or null: never, or over for long. */
   readonly restored: {
+    /** UTC. */
     readonly at: string;
+    /** How many conversations have yet to recover. */
     readonly conversations: number;
+    /** Which ones: at most `shownMax`, in byte order. */
+    readonly addresses: ReadonlyArray<string>;
     readonly explanation: string;
   } | null;
   /** Unacknowledged items of the inbox. */
   readonly pendingItems: number;
   /** Own posts that are neither certified nor ended. */
   readonly pendingPosts: number;
-  /** Where they go, at most `addressesMax`, in byte order. */
+  /** Where they go, at most `shownMax`, in byte order. */
   readonly pendingAddresses: ReadonlyArray<string>;
+  /** How many of them are being withdrawn. */
+  readonly withdrawingPosts: number;
+  /** What each of them waits for: at most `shownMax`, the newest first. */
+  readonly pending: ReadonlyArray<PendingPosts.PendingPost>;
   readonly outboxEnvelopes: number;
+  /** The contact policy in force. */
+  readonly contacts: "everyone" | "known" | ReadonlyArray<AgentName>;
+  readonly blocked: ReadonlyArray<AgentName>;
 }
 
 /** As many as a person reads; the count beside them is complete. */
-const addressesMax = 100;
+const shownMax = 100;
 
-const countOf = (db: Database, sql: string): number => Number(db.get(sql)?.["n"]);
+/** That all recovered stays news for as long as its owner may take to look. */
+const recoveredShownMs = 7 * 86_400_000;
 
 const changeOf = (former: RouterTerms.FormerTerm | null): Health["routerChanged"] =>
   former === null
@@ -55,21 +71,31 @@ const changeOf = (former: RouterTerms.FormerTerm | null): Health["routerChanged"
         explanation: RouterTerms.explain(former.ending),
       };
 
-const restoredOf = (db: Database): Health["restored"] => {
+const restoredOf = (db: Database, now: number): Health["restored"] => {
   const at = LostMemory.notedAt(db);
   if (at === null) return null;
   const conversations = LostMemory.countRecovering(db);
-  return { at: new Date(at).toISOString(), conversations, explanation: LostMemory.explain(conversations) };
+  if (conversations === 0 && LostMemory.backSince(db, at) + recoveredShownMs <= now) return null;
+  return {
+    at: new Date(at).toISOString(),
+    conversations,
+    addresses: LostMemory.recoveringAddresses(db, shownMax),
+    explanation: LostMemory.explain(conversations),
+  };
 };
 
-/** `agent` is null before registration. Throws when the store cannot be read. */
-export const read = (db: Database, agent: ActiveAgent | null): Health => {
+export interface HealthOptions {
+  readonly db: Database;
+  /** null before registration. */
+  readonly agent: ActiveAgent | null;
+  readonly contactPolicy: ContactPolicy;
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
+/** Throws when the store cannot be read. */
+export const read = ({ db, agent, contactPolicy: { contacts, blocked }, now }: HealthOptions): Health => {
   const router = agent?.router() ?? null;
-  const waiting = db.all(
-    `SELECT address FROM conversation
-     WHERE conversation_id IN (SELECT conversation_id FROM intent WHERE outcome IS NULL) ORDER BY address LIMIT ?`,
-    addressesMax,
-  );
   return {
     registered: agent !== null,
     routerConnected: agent?.link.connected() ?? false,
@@ -78,11 +104,15 @@ export const read = (db: Database, agent: ActiveAgent | null): Health => {
     routerEquivocations: Equivocations.count(db),
     routerChanged: changeOf(RouterTerms.lastFormer(db)),
     conversationsChanging: RouterTerms.countUnderEarlier(db),
-    restored: restoredOf(db),
+    restored: restoredOf(db, now),
     pendingItems: Inbox.unreadCount(db),
-    pendingPosts: countOf(db, "SELECT count(*) AS n FROM intent WHERE outcome IS NULL"),
-    pendingAddresses: waiting.map((row) => row["address"] as string),
-    outboxEnvelopes: countOf(db, "SELECT count(*) AS n FROM outbox"),
+    pendingPosts: PendingPosts.count(db),
+    pendingAddresses: PendingPosts.addresses(db, shownMax),
+    withdrawingPosts: PendingPosts.countWithdrawing(db),
+    pending: agent === null ? [] : PendingPosts.newest(db, agent.card.agentId, shownMax),
+    outboxEnvelopes: Number(db.get("SELECT count(*) AS n FROM outbox")?.["n"]),
+    contacts,
+    blocked,
   };
 };
 

@@ -3,6 +3,10 @@
 // Implements HIS-137, MGT-17 and MGT-18.
 
 import type * as Address from "@social-harness/protocol/address/Address";
+import type { OpenRecord, State } from "@social-harness/protocol/conversation/State";
+import { reached } from "@social-harness/protocol/conversation/Wishes";
+import { faultsOf } from "@social-harness/protocol/history/Quorum";
+import * as Void from "@social-harness/protocol/history/Void";
 import type { ConversationId, PostId } from "@social-harness/protocol/identity/Identifier";
 import type { ActiveAgent } from "../conversations/ActiveAgent.ts";
 import * as ConversationRows from "../conversations/ConversationRows.ts";
@@ -43,8 +47,15 @@ export type RoundResult =
       readonly kind: "wished";
       readonly conversationId: ConversationId;
       readonly address: Address.MessageAddress;
+      /** The round in which the conversation stands here. */
+      readonly currentRound: number;
       /** The round that this member now wishes for, or is bound to. */
       readonly round: number;
+      /** It wished for that round, or was bound to it, before. */
+      readonly again: boolean;
+      /** With so many wishing the others join, and with so many, joined or not, the round begins. */
+      readonly wishesToJoin: number;
+      readonly wishesNeeded: number;
       /** False when the wish is kept until there is a connection. */
       readonly said: boolean;
     }
@@ -61,8 +72,13 @@ interface WithdrawnPost extends WithdrawInput {
 export type WithdrawResult =
   /** It ended so, now or before: it was delivered to nobody and never will be. */
   | ({ readonly kind: "withdrawn" } & WithdrawnPost)
-  /** It was proposed, so the members decide. `said` is false when they are asked once there is a connection. */
-  | ({ readonly kind: "asked"; readonly said: boolean } & WithdrawnPost)
+  /**
+   * It was proposed, so the members decide. `said` is false when they are asked once there is a connection; `refusable` when
+   * so many have agreed to it that the others cannot end it: then it waits for its own certificate or that of another post.
+   */
+  | ({ readonly kind: "asked"; readonly said: boolean; readonly refusable: boolean } & WithdrawnPost)
+  /** Its conversation has forgotten what became of it: it ends by itself once that has recovered. */
+  | ({ readonly kind: "recovering" } & WithdrawnPost)
   /** It ended otherwise before. */
   | ({
       readonly kind: "ended";
@@ -109,6 +125,11 @@ const idOf = (db: Database, input: RoundInput): ConversationId | null => {
   return ConversationRows.rowOf(db, input.conversationId) === undefined ? null : input.conversationId;
 };
 
+const known = (conversation: ConversationRows.Conversation | null): ConversationRows.Conversation => {
+  if (conversation === null) throw new Error("a conversation that has a row is gone");
+  return conversation;
+};
+
 export const wishRound = (
   { turns, conversations, link }: ActiveAgent,
   input: RoundInput,
@@ -116,15 +137,18 @@ export const wishRound = (
   turns.run((turn): RoundResult => {
     const conversationId = idOf(turn.db, input);
     if (conversationId === null) return { kind: "unknown-conversation" };
+    const before = known(conversations.get(turn, conversationId)).state.rounds;
     conversations.feed(turn, conversationId, { kind: "wish-round" });
-    const conversation = conversations.get(turn, conversationId);
-    if (conversation === null) throw new Error("a conversation that was fed is gone");
-    const { rounds } = conversation.state;
+    const { address, members, state } = known(conversations.get(turn, conversationId));
     return {
       kind: "wished",
       conversationId,
-      address: conversation.address,
-      round: Math.max(rounds.wish, rounds.bound),
+      address,
+      currentRound: state.anchor?.round ?? 0,
+      round: reached(state.rounds),
+      again: reached(before) === reached(state.rounds),
+      wishesToJoin: faultsOf(members.n) + 1,
+      wishesNeeded: members.quorum,
       said: link.connection().folded,
     };
   });
@@ -149,6 +173,14 @@ const ownPost = (db: Database, postId: PostId): OwnPost | null => {
   };
 };
 
+/** Whether as many as are needed to prove each proposal of a post void have not voted for it, as far as is known here. */
+const isRefusable = ({ open }: State, n: number, postId: PostId): boolean => {
+  const proposals = open.filter((record) => record.postId === postId);
+  const canBeVoid = ({ action, height }: OpenRecord): boolean =>
+    n - Object.keys(action).length >= Void.refusalsNeeded(n, height);
+  return proposals.length > 0 && proposals.every(canBeVoid);
+};
+
 /** While nothing may be signed the wish is kept all the same, and what nobody has seen ends without any signature. */
 export const withdraw = (
   { turns, conversations, link }: ActiveAgent,
@@ -161,8 +193,13 @@ export const withdraw = (
     if (post.outcome === null) conversations.feed(turn, conversationId, { kind: "withdraw", postId });
     const outcome = ownPost(turn.db, postId)?.outcome ?? null;
     switch (outcome) {
-      case null:
-        return { kind: "asked", postId, address, said: link.connection().folded };
+      case null: {
+        const { state, members } = known(conversations.get(turn, conversationId));
+        if (!state.withdrawing.some((withdrawn) => withdrawn.postId === postId))
+          return { kind: "recovering", postId, address };
+        const refusable = isRefusable(state, members.n, postId);
+        return { kind: "asked", postId, address, said: link.connection().folded, refusable };
+      }
       case "withdrawn":
         return { kind: "withdrawn", postId, address };
       case "certified":

@@ -10,7 +10,7 @@ import * as Membership from "@social-harness/protocol/history/Membership";
 import type * as Record from "@social-harness/protocol/history/Record";
 import type * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
-import { OperationId, PostId } from "@social-harness/protocol/identity/Identifier";
+import { type AgentId, OperationId, PostId } from "@social-harness/protocol/identity/Identifier";
 import * as Limits from "@social-harness/protocol/Limits";
 import type { RegistryClient } from "@social-harness/registry/client/RegistryClient";
 import type { ActiveAgent } from "../conversations/ActiveAgent.ts";
@@ -18,6 +18,7 @@ import * as ConversationRows from "../conversations/ConversationRows.ts";
 import type { EndedIntent, Turn } from "../conversations/Conversations.ts";
 import type { Database } from "../store/Database.ts";
 import * as Cards from "../transport/Cards.ts";
+import { EndedPostError } from "./EndedPost.ts";
 import { withReasons } from "./Failing.ts";
 import { OperationError } from "./OperationError.ts";
 import type { SendInput, SendResult } from "./Operations.ts";
@@ -166,7 +167,7 @@ const cardsOf = (
 
 /** Waits for the end of a persisted post and answers. The caller's own cancellation changes nothing here. */
 const settle = async (
-  { agent, waitMs = Limits.sendWaitMs }: SendMessageOptions,
+  { db, agent, waitMs = Limits.sendWaitMs }: SendMessageOptions,
   { postId, operationId, outcome }: Persisted,
 ): Promise<SendResult> => {
   const ended = outcome ?? (await agent.waitFor(postId, waitMs));
@@ -176,10 +177,13 @@ const settle = async (
     case "certified":
       return { status: "certified", postId, operationId };
     case "outcome-unknown":
-      throw new OperationError("outcome-unknown", "the post was not certified in time");
     case "refused":
-      throw new OperationError("refused", "the members refused the post");
     case "withdrawn":
-      throw new OperationError("withdrawn", "the post was withdrawn");
+      throw new EndedPostError({ postId, reason: ended, refusedBy: refuserOf(db, postId) });
   }
+};
+
+const refuserOf = (db: Database, postId: PostId): AgentName | null => {
+  const refuser = db.get("SELECT refused_by FROM intent WHERE post_id = ?", postId)?.["refused_by"];
+  return typeof refuser === "string" ? (Cards.byId(db, refuser as AgentId)?.agentName ?? null) : null;
 };

@@ -13,7 +13,10 @@ import type { StateFolder } from "./StateFolder.ts";
 
 /** Longer lists of people belong where they can be looked after better than in a configuration. */
 const namesMax = 1_000;
-const names = Schema.Array(AgentName.schema).check(Schema.isMaxLength(namesMax));
+/** Words that stand for people, each alone: in a list of names they would be taken for agents who are called so. */
+const groups = ["everyone", "known", "nobody"];
+const isListed = Schema.makeFilter((name: string) => !groups.includes(name));
+const names = Schema.Array(AgentName.schema.check(isListed)).check(Schema.isMaxLength(namesMax));
 
 export const schema = Schema.Struct({
   registryUrl: RegistryUrl,
@@ -47,7 +50,7 @@ const fields = Object.keys(schema.fields) as ReadonlyArray<Field>;
 const fileBytesMax = 65_536;
 
 export interface ConfigurationIssue {
-  /** The flag, the variable or the file's field, spelled as its user writes it. */
+  /** The flag, the variable or the file's field, words as its user writes it. */
   readonly path: string;
   readonly message: string;
 }
@@ -81,19 +84,68 @@ export interface Sources {
   readonly file?: string | null;
 }
 
+const isOfPeople = (field: string): field is "contacts" | "blocked" =>
+  field === "contacts" || field === "blocked";
+
+const aName = "expected the name of an agent: 3 to 32 of a-z and 0-9, with single hyphens inside";
+const aKey = "expected a key of 43 characters, as the network's operator shows it";
+const oneOf = (literals: ReadonlyArray<string>): string =>
+  `expected ${literals.join(", ").replace(/, ([^,]*)$/, " or $1")}`;
+
+/** What each field takes, in words: those of a schema speak of patterns, and of one side of a union alone. */
+const expected: Readonly<Record<Field, string>> = {
+  registryUrl: "expected the Registry's https:// address, or an http:// one on loopback",
+  routerUrl: "expected the Router's wss:// address, or a ws:// one on loopback",
+  registryKey: aKey,
+  routerKey: aKey,
+  admission: "expected the admission credential that an invite brings",
+  agentName: aName,
+  port: "expected a whole number from 0 to 65535, where 0 takes any free port",
+  mode: oneOf(schema.fields.mode.literals),
+  logLevel: oneOf(schema.fields.logLevel.literals),
+  contacts: `expected everyone, known or nobody, or a list of 1 to ${namesMax} agents' names`,
+  blocked: `expected nobody, or a list of 1 to ${namesMax} agents' names`,
+};
+
 interface Layer {
   readonly values: Values;
   readonly nameOf: (field: string) => string;
+  /** All that could be set there, and how a list of names is written there. */
+  readonly known: ReadonlyArray<string>;
+  readonly listed: string;
 }
+
+/** What is wrong at one place. An element of a list is a name, and no word that stands for people. */
+const complaintOf = (
+  field: string,
+  rest: ReadonlyArray<PropertyKey>,
+  { known, listed }: Pick<Layer, "known" | "listed">,
+): string => {
+  if (!fields.includes(field as Field))
+    return `there is no such setting, expected one of ${known.join(", ")}`;
+  if (rest.length > 0) return `${aName}; ${groups.join(", ")} stand alone`;
+  return isOfPeople(field) ? `${expected[field]} ${listed}` : expected[field as Field];
+};
+
+const inText = "with commas between them";
+const inFile = 'as in ["bob-agent", "carol-agent"]';
 
 /** Flags and variables are text; a port in them is a number written in digits, several names stand between commas. */
 const parsed = (field: string, value: unknown): unknown => {
   if (typeof value !== "string") return value;
   if (field === "port") return /^\d{1,5}$/.test(value) ? Number(value) : value;
-  const isOneWord = field === "contacts" && (value === "everyone" || value === "known");
-  const isNames = (field === "contacts" && !isOneWord) || field === "blocked";
-  return isNames ? value.split(",").filter((name) => name !== "") : value;
+  const isList = isOfPeople(field) && value !== "" && !groups.includes(value);
+  return isList ? value.split(",") : value;
 };
+
+/** In every source `nobody` is the list without names. */
+const withLists = (values: Values): Values =>
+  Object.fromEntries(
+    Object.entries(values).map(([field, value]) => [
+      field,
+      isOfPeople(field) && value === "nobody" ? [] : value,
+    ]),
+  );
 
 const flagLayer = (flags: Sources["flags"] = {}): Layer => ({
   values: Object.fromEntries(
@@ -102,6 +154,8 @@ const flagLayer = (flags: Sources["flags"] = {}): Layer => ({
     ),
   ),
   nameOf: (field) => flagOf(field as Field),
+  known: fields.map(flagOf),
+  listed: inText,
 });
 
 const variableLayer = (environment: Sources["environment"] = {}): Layer => {
@@ -114,22 +168,26 @@ const variableLayer = (environment: Sources["environment"] = {}): Layer => {
   return {
     values: Object.fromEntries(values),
     nameOf: (field) => (fields.includes(field as Field) ? variableOf(field as Field) : field),
+    known: [...byName.keys()],
+    listed: inText,
   };
 };
 
 const fileLayer = (text: string | null): Layer => {
   const nameOf = (field: string): string => `config.json: ${field}`;
-  if (text === null) return { values: {}, nameOf };
+  if (text === null) return { values: {}, nameOf, known: fields, listed: inFile };
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw new ConfigurationError([{ path: "config.json", message: "expected JSON" }]);
+    throw new ConfigurationError([
+      { path: "config.json", message: "it is no JSON: expected an object of settings" },
+    ]);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new ConfigurationError([{ path: "config.json", message: "expected a JSON object" }]);
+    throw new ConfigurationError([{ path: "config.json", message: "expected an object of settings" }]);
   }
-  return { values: value as Values, nameOf };
+  return { values: value as Values, nameOf, known: fields, listed: inFile };
 };
 
 const diagnose = Diagnosis.decoder(schema);
@@ -143,16 +201,19 @@ export const resolve = (sources: Sources): Configuration => {
   ];
   const values: Record<string, unknown> = { ...defaults };
   for (const layer of layers.toReversed()) Object.assign(values, layer.values);
-  const diagnosis = diagnose(values);
+  const diagnosis = diagnose(withLists(values));
   if (diagnosis.ok) return diagnosis.value;
   throw new ConfigurationError(
-    diagnosis.issues.map(({ path: [field, ...rest], message }) => {
+    diagnosis.issues.map(({ path: [field, ...rest] }) => {
       const name = String(field);
       const source = layers.find((layer) => Object.hasOwn(layer.values, name));
-      if (source !== undefined) return { path: [source.nameOf(name), ...rest].join("."), message };
+      if (source !== undefined) {
+        const path = [source.nameOf(name), ...rest].join(".");
+        return { path, message: complaintOf(name, rest, source) };
+      }
       return {
         path: `config.json: ${name}`,
-        message: `${message}; join a network, or give ${flagOf(name as Field)}`,
+        message: `it is missing: join a network, or give ${flagOf(name as Field)}`,
       };
     }),
   );

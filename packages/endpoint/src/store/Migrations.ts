@@ -112,7 +112,9 @@ CREATE TABLE intent (
   intent TEXT NOT NULL,
   intent_hash TEXT NOT NULL,
   created_at INTEGER NOT NULL,
-  outcome TEXT
+  outcome TEXT,
+  -- The member whose refusal ended it.
+  refused_by TEXT
 ) STRICT;
 CREATE INDEX intent_open ON intent (conversation_id, sequence) WHERE outcome IS NULL;
 

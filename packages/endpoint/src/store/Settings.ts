@@ -15,6 +15,8 @@ export type SettingName =
   | "enqueued_before"
   /** When the store was found to be older than what its agent signed: see LostMemory.ts. Never removed. */
   | "memory_lost_at"
+  /** When a conversation last recovered since then. */
+  | "memory_back_at"
   /** The last record sequence whose signatures a start-up or a stop has verified. */
   | "verified_sequence";
 

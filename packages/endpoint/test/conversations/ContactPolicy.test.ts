@@ -76,9 +76,12 @@ const failuresOf = (agent: NetworkAgent): ReadonlyArray<unknown> =>
   agent.items().flatMap(({ item }) => (item.kind === "operationFailed" ? [item] : []));
 
 /** A send that the members refuse: the call says so, and so does one item. */
-const expectRefused = async (from: NetworkAgent, to: string): Promise<void> => {
+const expectRefused = async (from: NetworkAgent, to: string, by = "bob"): Promise<void> => {
   const before = failuresOf(from).length;
-  await expect(from.send(to, "let me in")).rejects.toMatchObject({ reason: "refused" });
+  await expect(from.send(to, "let me in")).rejects.toMatchObject({
+    reason: "refused",
+    post: { postId: expect.stringMatching(/^pst_/) as unknown, refusedBy: by },
+  });
   expect(failuresOf(from).slice(before)).toEqual([
     {
       kind: "operationFailed",
@@ -90,16 +93,24 @@ const expectRefused = async (from: NetworkAgent, to: string): Promise<void> => {
 };
 
 verifies(
-  ["HIS-150", "HIS-151", "HIS-158"],
+  ["HIS-150", "HIS-151", "HIS-158", "MGT-182", "MGT-183"],
   "who is blocked is told that the first post was refused, and nothing of it reaches the other's inbox",
   async () => {
     const network = await testNetwork();
     const ann = await network.open("ann");
     const bob = await network.open("bob", { contactPolicy: policy("everyone", "ann") });
     await expectRefused(ann, "agent:bob");
+    // Asked again under its key it is the same post, also where its member is not asked any more.
+    const first = ann.send("agent:bob", "let me in", { idempotencyKey: "one" });
+    const refusal = await first.catch((error: unknown) => error);
+    await expect(ann.send("agent:bob", "let me in", { idempotencyKey: "one" })).rejects.toEqual(refusal);
     // Again is refused again: what was refused once holds nothing up.
     await expectRefused(ann, "agent:bob");
     expect(bob.items()).toEqual([]);
+    // Its owner finds each in the log, with the name of who was turned away.
+    expect(bob.lines.filter(({ event }) => event.includes("refused by the contact policy"))).toMatchObject(
+      Array.from({ length: 3 }, () => ({ level: "info", fields: { agent: "ann", address: "agent:ann" } })),
+    );
     expect(bob.db.get("SELECT count(*) AS n FROM own_vote")).toEqual({ n: 0 });
     await expect(ann.history("agent:bob")).rejects.toMatchObject({ reason: "history-gap" });
     // Whoever keeps another out may still write first, and is answered then.
@@ -118,7 +129,7 @@ verifies(
     const network = await testNetwork();
     const [ann, bob] = await network.openAll(["ann", "bob"]);
     const cyd = await network.open("cyd", { contactPolicy: policy(["bob"]) });
-    await expectRefused(ann, "group:ann,bob,cyd");
+    await expectRefused(ann, "group:ann,bob,cyd", "cyd");
     expect([bob.items(), cyd.items()]).toEqual([[], []]);
     expect((await bob.send("group:ann,bob,cyd", "from bob it may come")).status).toBe("certified");
     await cyd.untilItems(1);

@@ -223,6 +223,7 @@ test("an operation that failed is an item with fixed words", () => {
   expect(Inbox.page(store.db).items.map((delivery) => delivery.item)).toEqual([item]);
   expect(item.error).toEqual({
     reason: "outcome-unknown",
-    message: "This post could not be certified in time. Whether a member saw it is unknown.",
+    message:
+      "This post was not certified in time, or this endpoint lost its memory of it. Whether a member saw it is unknown.",
   });
 });

@@ -17,7 +17,11 @@ const wished: RoundResult = {
   kind: "wished",
   conversationId,
   address: "agent:bob" as never,
+  currentRound: 1,
   round: 3,
+  again: false,
+  wishesToJoin: 1,
+  wishesNeeded: 2,
   said: true,
 };
 
@@ -131,7 +135,8 @@ verifies("MGT-18", "the owner withdraws a post by its id, and is told what came 
   const address = "agent:bob" as never;
   const results: ReadonlyArray<readonly [WithdrawResult, number]> = [
     [{ kind: "withdrawn", postId, address }, 200],
-    [{ kind: "asked", postId, address, said: false }, 200],
+    [{ kind: "asked", postId, address, said: false, refusable: true }, 200],
+    [{ kind: "recovering", postId, address }, 200],
     [{ kind: "ended", postId, address, outcome: "certified" }, 409],
     [{ kind: "unknown-post" }, 404],
   ];

@@ -19,7 +19,12 @@ verifies(
   "MGT-14",
   "the owner reads how the endpoint stands, and the status tells whether it is ready",
   async () => {
-    const restored = { at: "2026-07-28T00:00:00.000Z", conversations: 1, explanation: "an old copy" };
+    const restored = {
+      at: "2026-07-28T00:00:00.000Z",
+      conversations: 1,
+      addresses: ["agent:bob"],
+      explanation: "an old copy",
+    };
     const routerTrouble = { reason: "untrusted-certificate", explanation: "not trusted" } as const;
     const standings: ReadonlyArray<readonly [Health, number]> = [
       [healthy, 200],

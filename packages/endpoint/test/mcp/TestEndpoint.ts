@@ -33,7 +33,11 @@ export const healthy: Health = {
   pendingItems: 0,
   pendingPosts: 0,
   pendingAddresses: [],
+  withdrawingPosts: 0,
+  pending: [],
   outboxEnvelopes: 0,
+  contacts: "everyone",
+  blocked: [],
 };
 
 /** An owner's side that has nothing to show and knows no conversation and no post. */

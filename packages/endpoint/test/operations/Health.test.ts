@@ -76,7 +76,11 @@ verifies(
       pendingItems: 0,
       pendingPosts: 0,
       pendingAddresses: [],
+      withdrawingPosts: 0,
+      pending: [],
       outboxEnvelopes: 0,
+      contacts: "everyone",
+      blocked: [],
     });
     await bob.send("agent:whole", "one");
     await until("it came", () => endpoint.health().pendingItems === 1);
@@ -96,14 +100,16 @@ verifies(
       restored: {
         at: expect.stringMatching(/Z$/),
         conversations: 1,
-        explanation: expect.stringContaining("Nothing is to be done"),
+        addresses: ["agent:bob"],
+        explanation: expect.stringContaining("cannot recover"),
       },
     });
     expect(Health.isReady(old.health())).toBe(true);
     await network.open("bob");
     await until("it has recovered", () => old.health().restored?.conversations === 0);
     await until("it caught up", () => old.health().pendingItems === 2);
-    expect(old.health().restored?.explanation).toContain("every conversation has recovered");
+    expect(old.health().restored?.explanation).toContain("Every conversation that it knows has recovered");
+    expect(old.health().restored?.addresses).toEqual([]);
   },
 );
 

@@ -16,7 +16,16 @@ verifies("HIS-137", "a conversation of two goes on in a new round when either ow
   await ann.send("agent:bob", "one");
   await bob.untilItems(1);
   const wished = await Owner.wishRound(bob.agent, { address: "agent:ann" as never });
-  expect(wished).toMatchObject({ kind: "wished", address: "agent:ann", round: 1, said: true });
+  expect(wished).toMatchObject({
+    kind: "wished",
+    address: "agent:ann",
+    currentRound: 0,
+    round: 1,
+    again: false,
+    wishesToJoin: 1,
+    wishesNeeded: 2,
+    said: true,
+  });
   await until("both are in it", () => [ann, bob].every((agent) => roundOf(agent) === 1));
   const { conversationId } = wished as { readonly conversationId: ConversationId };
   expect(await Owner.wishRound(ann.agent, { conversationId })).toMatchObject({
@@ -33,21 +42,27 @@ verifies("HIS-137", "a conversation of two goes on in a new round when either ow
   expect((await network.judge(["ann", "bob"])).problems).toEqual([]);
 });
 
-verifies("HIS-137", "in a larger group one wish alone changes nothing; the second one does", async () => {
-  const network = await testNetwork();
-  const members = ["ann", "bob", "cyd", "dan"] as const;
-  const [ann, bob, cyd] = await network.openAll(members);
-  const address = `group:${members.join()}` as never;
-  await ann.send(address, "one");
-  await cyd.untilItems(1);
-  await Owner.wishRound(ann.agent, { address });
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  expect(roundOf(cyd)).toBe(0);
-  await Owner.wishRound(bob.agent, { address });
-  await until("cyd is in it", () => roundOf(cyd) === 1);
-  expect((await cyd.send(address, "two")).status).toBe("certified");
-  expect((await network.judge(members)).problems).toEqual([]);
-});
+verifies(
+  ["HIS-137", "MGT-184"],
+  "in a larger group one wish alone changes nothing; the second one does",
+  async () => {
+    const network = await testNetwork();
+    const members = ["ann", "bob", "cyd", "dan"] as const;
+    const [ann, bob, cyd] = await network.openAll(members);
+    const address = `group:${members.join()}` as never;
+    await ann.send(address, "one");
+    await cyd.untilItems(1);
+    const standing = { currentRound: 0, round: 1, wishesToJoin: 2, wishesNeeded: 3 };
+    expect(await Owner.wishRound(ann.agent, { address })).toMatchObject({ ...standing, again: false });
+    expect(await Owner.wishRound(ann.agent, { address })).toMatchObject({ ...standing, again: true });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(roundOf(cyd)).toBe(0);
+    await Owner.wishRound(bob.agent, { address });
+    await until("cyd is in it", () => roundOf(cyd) === 1);
+    expect((await cyd.send(address, "two")).status).toBe("certified");
+    expect((await network.judge(members)).problems).toEqual([]);
+  },
+);
 
 verifies(
   "HIS-137",

@@ -86,7 +86,7 @@ verifies(
   async () => {
     const network = await testNetwork();
     const [ann, postId] = await askedOfBob(network);
-    const asked = { kind: "asked", postId, address: "agent:bob", said: true };
+    const asked = { kind: "asked", postId, address: "agent:bob", said: true, refusable: true };
     expect(await Owner.withdraw(ann.agent, { postId })).toEqual(asked);
     expect(await Owner.withdraw(ann.agent, { postId })).toEqual(asked);
     expect(failuresOf(ann)).toEqual([]);

@@ -136,10 +136,17 @@ verifies(
       expect(policyOf({ flags: { contacts } }).contacts).toBe(contacts);
     }
     // Nobody at all is a list too, and one source replaces the list of another.
-    expect(policyOf({ file: file(some), flags: { contacts: "", blocked: "" } })).toEqual({
-      contacts: [],
-      blocked: [],
-    });
+    const nobody = { contacts: "nobody", blocked: "nobody" };
+    const none = { contacts: [], blocked: [] };
+    expect(policyOf({ file: file(some), flags: nobody })).toEqual(none);
+    expect(policyOf({ file: file(nobody) })).toEqual(none);
+    expect(policyOf({ file: file(none) })).toEqual(none);
+    expect(
+      policyOf({
+        file: file(some),
+        environment: { SOCIAL_HARNESS_CONTACTS: "nobody", SOCIAL_HARNESS_BLOCKED: "nobody" },
+      }),
+    ).toEqual(none);
     expect(
       policyOf({
         file: file(some),
@@ -173,6 +180,70 @@ verifies("RUN-31", "what is neither of the two words nor a list of names is refu
       environment: { SOCIAL_HARNESS_CONTACTS: "Everyone", SOCIAL_HARNESS_BLOCKED: "a b" },
     }),
   ).toEqual(["SOCIAL_HARNESS_CONTACTS.0", "SOCIAL_HARNESS_BLOCKED.0"]);
+});
+
+verifies(
+  ["RUN-90", "RUN-91"],
+  "a word that stands for people is no name in a list, and an empty text is no list",
+  () => {
+    for (const list of ["everyone,bob-agent", "bob-agent,known", "nobody,nobody"]) {
+      for (const field of ["contacts", "blocked"]) {
+        const [issue] = issuesOf({ file: file({}), flags: { [field]: list } });
+        expect(issue?.path).toMatch(new RegExp(`^--${field}\\.[01]$`));
+        expect(issue?.message).toContain("everyone, known, nobody stand alone");
+      }
+    }
+    for (const blocked of ["everyone", "known", ["everyone"]]) {
+      expect(pathsOf({ file: file({ blocked }) })).toHaveLength(1);
+    }
+    expect(pathsOf({ file: file({}), flags: { blocked: "everyone" } })).toEqual(["--blocked"]);
+    for (const empty of ["", ","]) {
+      const paths = pathsOf({
+        file: file({}),
+        environment: { SOCIAL_HARNESS_CONTACTS: empty },
+        flags: { blocked: empty },
+      });
+      expect(new Set(paths.map((path) => path.replace(/\.\d$/, "")))).toEqual(
+        new Set(["SOCIAL_HARNESS_CONTACTS", "--blocked"]),
+      );
+    }
+  },
+);
+
+verifies("RUN-91", "every complaint says what may stand there, in words and without a pattern", () => {
+  const wrong = {
+    registryUrl: 1,
+    routerUrl: "x",
+    registryKey: "x",
+    routerKey: "x",
+    admission: "x",
+    agentName: "X",
+    port: "x",
+    mode: "x",
+    logLevel: "x",
+    contacts: "Known",
+    blocked: "x",
+    colour: "red",
+  };
+  const issues = issuesOf({ file: JSON.stringify(wrong) });
+  expect(issues.map(({ path }) => path).toSorted()).toEqual(
+    Object.keys(wrong)
+      .map((field) => `config.json: ${field}`)
+      .toSorted(),
+  );
+  for (const { message } of issues) expect(message).toMatch(/expected [^^]{4,}$/);
+  const messageOf = (field: string) => issues.find(({ path }) => path === `config.json: ${field}`)?.message;
+  expect(messageOf("contacts")).toBe(
+    'expected everyone, known or nobody, or a list of 1 to 1000 agents\' names as in ["bob-agent", "carol-agent"]',
+  );
+  expect(issuesOf({ file: file({}), flags: { contacts: "" } })[0]?.message).toMatch(
+    /^expected everyone, known or nobody, .* with commas between them$/,
+  );
+  expect(messageOf("logLevel")).toBe("expected debug, info, warn or error");
+  expect(messageOf("colour")).toMatch(/^there is no such setting, expected one of registryUrl, routerUrl, /);
+  expect(issuesOf({ file: file({}), environment: { SOCIAL_HARNESS_PROT: "1" } })[0]?.message).toContain(
+    "SOCIAL_HARNESS_PORT",
+  );
 });
 
 verifies("RUN-31", "a policy that was chosen is saved, and the default leaves nothing behind", () => {

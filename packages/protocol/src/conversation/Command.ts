@@ -31,7 +31,14 @@ export type Command =
   | {
       readonly kind: "intent-ended";
       readonly postId: PostId;
-      readonly outcome: "certified" | "refused" | "withdrawn" | "outcome-unknown";
+      readonly outcome: "certified" | "withdrawn" | "outcome-unknown";
+    }
+  /** `by` is the first member whose refusal came. */
+  | {
+      readonly kind: "intent-ended";
+      readonly postId: PostId;
+      readonly outcome: "refused";
+      readonly by: AgentId;
     }
   /** To every member, in the conversation's lane. */
   | { readonly kind: "multicast"; readonly packet: Packet }

@@ -217,19 +217,18 @@ const leaveGenesisAnchor = ({ state, inputs }: Draft): void => {
  */
 const stopRefused = (draft: Draft): boolean => {
   const { state, inputs } = draft;
-  const record = state.open.find(
-    ({ author, height, refusals, postId, action }) =>
-      author === inputs.self &&
-      height === 0 &&
-      state.everProposed === postId &&
-      !isWithdrawing(draft, postId) &&
-      (inputs.members.n === 2 || !(inputs.self in action)) &&
-      Object.keys(refusals).some((signer) => signer !== inputs.self),
-  );
-  if (record === undefined) return false;
-  beginWithdrawing(draft, record.postId, true);
-  end(draft, record.postId, "refused");
-  return true;
+  for (const { author, height, refusals, postId, action } of state.open) {
+    const isOut = author === inputs.self && height === 0 && state.everProposed === postId;
+    const hasVoted = inputs.members.n > 2 && inputs.self in action;
+    if (!isOut || hasVoted || isWithdrawing(draft, postId)) continue;
+    const by = inputs.members.ids.find((id) => id !== inputs.self && id in refusals);
+    if (by === undefined) continue;
+    beginWithdrawing(draft, postId, true);
+    forget(draft, postId);
+    draft.commands.push({ kind: "intent-ended", postId, outcome: "refused", by });
+    return true;
+  }
+  return false;
 };
 
 /** A withdrawn intent has ended once no proposal of it can be certified any more: void, or another stands at its height. */
@@ -244,9 +243,14 @@ const endWithdrawn = (draft: Draft): boolean => {
   return true;
 };
 
-const end = (draft: Draft, postId: PostId, outcome: "refused" | "withdrawn" | "outcome-unknown"): void => {
+/** An intent that has ended is looked at no more. */
+const forget = (draft: Draft, postId: PostId): void => {
   if (draft.state.everProposed === postId) draft.state.everProposed = null;
   draft.endedIntents.add(postId);
+};
+
+const end = (draft: Draft, postId: PostId, outcome: "withdrawn" | "outcome-unknown"): void => {
+  forget(draft, postId);
   draft.commands.push({ kind: "intent-ended", postId, outcome });
 };
 

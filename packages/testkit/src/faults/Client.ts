@@ -69,7 +69,13 @@ type Tool = keyof typeof decoders;
 export type ResultOf<Name extends Tool> = ReturnType<(typeof decoders)[Name]>;
 
 const decodeReady = Closed.decoder(
-  Schema.Struct({ pid: Schema.Int, mcpUrl: Schema.String, mode: Schema.String }),
+  Schema.Struct({
+    pid: Schema.Int,
+    mcpUrl: Schema.String,
+    mode: Schema.String,
+    contacts: Schema.Union([Schema.Literals(["everyone", "known"]), Schema.Array(Schema.String)]),
+    blocked: Schema.Array(Schema.String),
+  }),
 );
 
 /** Longer than any tool waits, a pause of the process and a busy machine included. */

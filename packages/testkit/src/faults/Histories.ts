@@ -104,7 +104,7 @@ export const verifyExport = async (
 ): Promise<void> => {
   const file = join(folder, `${name}.export.jsonl`);
   for (const args of [
-    ["export", address, "--state", state, "--output", file, "--json"],
+    ["export", address, "--state", state, "--output", file, "--force", "--json"],
     ["verify", file, "--registry-key", registryKey, "--json"],
   ]) {
     const { code, stderr } = await Process.run(binary, args);

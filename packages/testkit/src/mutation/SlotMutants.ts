@@ -233,8 +233,8 @@ export const slotMutants: ReadonlyArray<Mutant> = [
       },
       {
         file: `${fold}/Refusals.ts`,
-        text: "(inputs.members.n === 2 || !(inputs.self in action)) &&",
-        replacement: "Object.keys(action).length >= 0 &&",
+        text: "const hasVoted = inputs.members.n > 2 && inputs.self in action;",
+        replacement: "const hasVoted = Object.keys(action).length < 0;",
       },
     ],
     scenario: "opening",

@@ -2,6 +2,7 @@
 // with one JSON line on stdout; the first line says that it is up. Argument: the options of `openAgent` as JSON.
 
 import { createInterface } from "node:readline";
+import * as ContactPolicy from "@social-harness/endpoint/conversations/ContactPolicy";
 import * as Health from "@social-harness/endpoint/operations/Health";
 import { type NetworkAgentOptions, openAgent } from "./NetworkAgent.ts";
 
@@ -40,7 +41,12 @@ const answer = async (request: Request): Promise<unknown> => {
     case "failed":
       return agent.items().flatMap(({ item }) => (item.kind === "operationFailed" ? [item] : []));
     case "restored":
-      return Health.read(agent.db, agent.agent).restored;
+      return Health.read({
+        db: agent.db,
+        agent: agent.agent,
+        contactPolicy: ContactPolicy.open,
+        now: Date.now(),
+      }).restored;
     case "close":
       return agent.close();
   }
