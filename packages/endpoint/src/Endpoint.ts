@@ -146,7 +146,15 @@ const startLocked = async (
       return { kind: "registered", agentCard: card };
     }
     const result = await register(
-      { db, identity, registry, registryKey: configuration.registryKey, admission: configuration.admission },
+      {
+        db,
+        identity,
+        registry,
+        registryKey: configuration.registryKey,
+        admission: configuration.admission,
+        clock,
+        logger,
+      },
       input,
     );
     if (result.kind === "registered") await activate(result.agentCard);

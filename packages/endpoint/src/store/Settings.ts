@@ -15,6 +15,8 @@ export type SettingName =
   | "enqueued_before"
   /** When the store was found to be older than what its agent signed: see LostMemory.ts. Never removed. */
   | "memory_lost_at"
+  /** The term of the Router in which that was found, or the first one after it where there was none. */
+  | "memory_lost_term"
   /** The last record sequence whose signatures a start-up or a stop has verified. */
   | "verified_sequence";
 

@@ -86,7 +86,7 @@ verifies("MGT-22", "C23: a Registry that does not answer in time binds nothing",
   gate.shut();
   const call = failureOf(ada.call("register", asked));
   await gate.untilKnocked();
-  expect(deadlines.count()).toBe(1);
+  expect(deadlines.count()).toBeGreaterThan(0);
   deadlines.pass();
   expect(await call).toEqual(unavailable);
   expect(await ada.call("status")).toEqual({ kind: "unregistered" });

@@ -3,6 +3,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
+import * as Wire from "@social-harness/registry/Wire";
 import { until } from "@social-harness/testkit/network/Until";
 
 export interface RegistryGate {
@@ -12,7 +13,7 @@ export interface RegistryGate {
   readonly open: () => void;
   /** Resolves when a request stands at the shut door. */
   readonly untilKnocked: () => Promise<void>;
-  /** The next answer breaks off after the Registry gave it. */
+  /** The next answer to a registration breaks off after the Registry gave it. */
   readonly loseNextAnswer: () => void;
   readonly close: () => Promise<void>;
 }
@@ -35,12 +36,16 @@ export const startRegistryGate = async (target: string): Promise<RegistryGate> =
         body,
       });
       const bytes = Buffer.from(await answer.arrayBuffer());
-      if (losing) {
+      if (losing && request.url === Wire.registerPath) {
         losing = false;
         response.destroy();
         return;
       }
-      response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" });
+      // A client may say a request again over a fresh socket when a used one breaks off: each gets its own.
+      response.writeHead(answer.status, {
+        connection: "close",
+        "content-type": answer.headers.get("content-type") ?? "",
+      });
       response.end(bytes);
     };
     // Whoever knocked may be gone when the door opens.
