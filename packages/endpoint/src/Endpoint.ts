@@ -115,6 +115,8 @@ const startLocked = async (
     registry,
     registryKey: configuration.registryKey,
     admission: configuration.admission,
+    clock,
+    logger,
     start: async (card) => {
       const agent = await startActiveAgent({
         db,

@@ -30,8 +30,9 @@ import { createRouterLink, type RouterLink } from "../transport/RouterLink.ts";
 import { createRouterStanding, type RouterState } from "../transport/RouterStanding.ts";
 import * as ContactPolicy from "./ContactPolicy.ts";
 import { admitCommitted, type Admitted } from "./Admission.ts";
-import { type Conversation, idsWithIntentsSince } from "./ConversationRows.ts";
+import { idsWithIntentsSince } from "./ConversationRows.ts";
 import {
+  type Asked,
   type Conversations,
   createConversations,
   emptyWork,
@@ -110,9 +111,9 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
     flush: (turn) => {
       forget(db, sender.accepted());
       conversations.flush(turn);
-      const conversationOf = (id: Conversation["members"]["conversationId"]): Conversation => {
-        const conversation = conversations.get(turn, id);
-        if (conversation === null) throw new Error("a send of a conversation that does not exist");
+      const conversationOf = (id: ConversationId): Asked => {
+        const conversation = conversations.get(turn, id) ?? turn.state.asked.get(id);
+        if (conversation === undefined) throw new Error("a send of a conversation that does not exist");
         return conversation;
       };
       // Only an endpoint that may sign says anything; what it would have said, it says again once it is connected.

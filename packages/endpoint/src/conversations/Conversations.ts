@@ -6,6 +6,7 @@ import type { MessageAddress } from "@social-harness/protocol/address/Address";
 import type { Command } from "@social-harness/protocol/conversation/Command";
 import type { Event } from "@social-harness/protocol/conversation/Event";
 import type { Packet } from "@social-harness/protocol/conversation/Packet";
+import type { Restored } from "@social-harness/protocol/conversation/Restoration";
 import { initial, nextWake, type State } from "@social-harness/protocol/conversation/State";
 import { transition } from "@social-harness/protocol/conversation/Transition";
 import type * as Membership from "@social-harness/protocol/history/Membership";
@@ -14,9 +15,11 @@ import type { AgentName } from "@social-harness/protocol/identity/AgentName";
 import type {
   AgentId,
   ConversationId,
+  Opaque32,
   PostId,
   RouterInstanceId,
 } from "@social-harness/protocol/identity/Identifier";
+import type { AgentCard } from "@social-harness/protocol/identity/AgentCard";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
 import type { Logger } from "@social-harness/router/Logger";
 import { isStoreFailure } from "../store/Database.ts";
@@ -35,6 +38,11 @@ export interface Send {
 export interface EndedIntent {
   readonly postId: PostId;
   readonly outcome: Extract<Command, { kind: "intent-ended" }>["outcome"];
+}
+
+/** Whom a question about a conversation goes to that is not here, and its lane: see `Conversations.ask`. */
+export interface Asked extends Pick<Conversation, "lane"> {
+  readonly members: Pick<Membership.Members, "cards">;
 }
 
 /** What the fold remarked about a conversation, and how often. */
@@ -56,6 +64,8 @@ export interface TurnedAway {
 export interface Work {
   readonly changed: ReadonlyMap<ConversationId, Conversation>;
   readonly sends: ReadonlyArray<Send>;
+  /** Conversations among them that are not here. */
+  readonly asked: ReadonlyMap<ConversationId, Asked>;
   readonly ended: ReadonlyArray<EndedIntent>;
   readonly commits: number;
   /** The store was found to be an old copy: conversations are to be told. */
@@ -68,6 +78,7 @@ export interface Work {
 export const emptyWork: Work = {
   changed: new Map(),
   sends: [],
+  asked: new Map(),
   ended: [],
   commits: 0,
   lostMemory: false,
@@ -103,6 +114,10 @@ export interface Conversations {
   readonly feedEach: (turn: Turn, conversationIds: ReadonlyArray<ConversationId>, event: Event) => void;
   /** The store is older than what this agent signed: every conversation is told before it signs anything again. */
   readonly loseMemory: (turn: Turn) => void;
+  /** Takes up a conversation that is not here and that this agent is shown to have voted in. */
+  readonly takeUp: (turn: Turn, members: Membership.Members, shownBy: AgentId) => void;
+  /** A member speaks of a conversation that is not here: it is asked to show how that began. */
+  readonly ask: (turn: Turn, conversationId: ConversationId, member: AgentCard, lane: Opaque32) => void;
   /** Tells some of them, from after one of them on; returns the last of these, or null when none was left. */
   readonly tellSome: (turn: Turn, after: ConversationId | null) => ConversationId | null;
   /** Conversations with open work, those included that this turn has given some. */
@@ -177,7 +192,10 @@ export const createConversations = (options: ConversationsOptions): Conversation
     if (LostMemory.isUntold(turn.db, conversationId)) tell(turn, conversationId);
     if (event.kind === "packet" && event.laneSequence !== null) {
       const conversation = known(turn, conversationId);
-      const isNew = isBare(conversation.state) && LostMemory.beganSince(turn.db, conversation.lane);
+      const isNew =
+        isBare(conversation.state) &&
+        isOfBeginning(event) &&
+        LostMemory.beganSince(turn.db, conversation.lane);
       if (isNew) begin(turn, conversation);
       if (event.from === self && event.packet.kind === "catch_up_request") return;
     }
@@ -231,7 +249,13 @@ export const createConversations = (options: ConversationsOptions): Conversation
     if (state.restored === null && conversation.state.restored !== null)
       LostMemory.recovered(turn.db, turn.now);
     const isFound = state.restored !== null && conversation.state.restored === null;
-    if (event.kind === "restored" || !isFound || LostMemory.notedAt(turn.db) !== null) return;
+    if (event.kind === "restored" || !isFound) return;
+    const notedAt = LostMemory.notedAt(turn.db);
+    if (notedAt !== null && conversation.state.recovered === null && LostMemory.covers(turn.db)) {
+      // It came up since that loss and was forgotten with all others; what it has said since then it remembers.
+      const restored = { ...(state.restored as Restored), at: notedAt };
+      return change(turn, { ...conversation, state: { ...state, restored } });
+    }
     // A vote that one conversation has forgotten shows that the whole store is old.
     loseMemory(turn);
     LostMemory.told(turn.db, conversationId);
@@ -261,20 +285,40 @@ export const createConversations = (options: ConversationsOptions): Conversation
     }
   };
 
+  const createNow = (turn: Turn, members: Membership.Members, openedBy = self): Conversation => {
+    const conversation = create(turn.db, members, self, openedBy);
+    change(turn, conversation);
+    const mayBeForgotten =
+      LostMemory.notedAt(turn.db) !== null && !LostMemory.beganSince(turn.db, conversation.lane);
+    if (mayBeForgotten) LostMemory.suspect(turn.db, members.conversationId);
+    return conversation;
+  };
+
   return {
     get,
-    create: (turn, members, openedBy = self) => {
-      const conversation = create(turn.db, members, self, openedBy);
-      change(turn, conversation);
-      const mayBeForgotten =
-        LostMemory.notedAt(turn.db) !== null && !LostMemory.beganSince(turn.db, conversation.lane);
-      if (mayBeForgotten) LostMemory.suspect(turn.db, members.conversationId);
-      return conversation;
-    },
+    create: createNow,
     feed,
     feedEach: (turn, conversationIds, event) =>
       each(turn, conversationIds, event.kind, (conversationId) => feed(turn, conversationId, event)),
     loseMemory,
+    takeUp: (turn, members, shownBy) => {
+      if (!LostMemory.covers(turn.db)) loseMemory(turn);
+      createNow(turn, members, shownBy);
+      LostMemory.suspect(turn.db, members.conversationId);
+    },
+    ask: (turn, conversationId, member, lane) => {
+      const packet = {
+        kind: "catch_up_request" as const,
+        conversationId,
+        knownRecordHash: null,
+        knownAnchorHash: null,
+      };
+      const { cards } = turn.state.asked.get(conversationId)?.members ?? { cards: [] };
+      const members = { cards: [...cards.filter(({ agentId }) => agentId !== member.agentId), member] };
+      const asked = new Map(turn.state.asked).set(conversationId, { lane, members });
+      const sends = [...turn.state.sends, { conversationId, to: member.agentId, packet }];
+      turn.state = { ...turn.state, sends, asked };
+    },
     tellSome: (turn, after) => {
       const ids = LostMemory.untoldIds(turn.db, after, toldPerTurn);
       each(turn, ids, "restored", (conversationId) => tell(turn, conversationId));
@@ -325,6 +369,14 @@ const isOwnPolicy = (command: Command, self: AgentId): boolean =>
   command.packet.kind === "refusal" &&
   command.packet.signerAgentId === self &&
   command.packet.reason === "contact-policy";
+
+/**
+ * Whether an event in the lane can stand at its beginning: the own question, or a GENESIS. Anything else is about a conversation
+ * that has begun, in a lane that is as new as its Router.
+ */
+const isOfBeginning = (event: Extract<Event, { kind: "packet" }>): boolean =>
+  event.packet.kind === "catch_up_request" ||
+  (event.packet.kind === "proposal_packet" && event.packet.recordCore.action.kind === "genesis");
 
 const withRemark = (
   remarks: Work["remarks"],

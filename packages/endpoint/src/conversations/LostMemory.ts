@@ -1,11 +1,12 @@
 // What an endpoint remembers of having forgotten: when its store was found to be older than what it signed, and which
 // conversations have yet to be told. One that is not told must not sign; so it is told before anything else reaches it,
-// whatever happens in between. Knows the rows, not the rules. Implements HIS-165 to HIS-167.
+// whatever happens in between. Knows the rows, not the rules. Implements HIS-165 to HIS-167 and HIS-177.
 
 import type { MessageAddress } from "@social-harness/protocol/address/Address";
 import type { ConversationId, Opaque32 } from "@social-harness/protocol/identity/Identifier";
 import type { Database } from "../store/Database.ts";
 import * as Settings from "../store/Settings.ts";
+import * as RouterTerms from "../transport/RouterTerms.ts";
 
 /**
  * Notes, in the turn that finds it, that the store is an old copy: every conversation in it is to be told. What a clock that
@@ -13,6 +14,7 @@ import * as Settings from "../store/Settings.ts";
  */
 export const note = (db: Database, now: number): void => {
   Settings.put(db, "memory_lost_at", now);
+  Settings.put(db, "memory_lost_term", RouterTerms.currentOrFirst(db));
   db.run("INSERT OR IGNORE INTO untold SELECT conversation_id FROM conversation");
   db.run("UPDATE intent SET created_at = ? WHERE outcome IS NULL AND created_at >= ?", now - 1, now);
   db.run("DELETE FROM lane_head WHERE sequence = 1");
@@ -23,6 +25,14 @@ export const notedAt = (db: Database): number | null => {
   const at = Settings.text(db, "memory_lost_at");
   return at === null ? null : Number(at);
 };
+
+/**
+ * Whether what a conversation that came up since shows to be forgotten was forgotten with the loss that is noted. A Router that
+ * has gone on since then knows more of this agent than an older copy would, and finds a further loss by itself; after another
+ * one has taken its place, or it went back, nobody can tell, and the loss counts as a new one.
+ */
+export const covers = (db: Database): boolean =>
+  notedAt(db) !== null && Settings.integer(db, "memory_lost_term") === RouterTerms.currentOrFirst(db);
 
 /** A conversation that came up after the loss and may have been forgotten with the rest. */
 export const suspect = (db: Database, conversationId: ConversationId): void => {

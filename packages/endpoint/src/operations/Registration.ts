@@ -1,5 +1,6 @@
 // Registering this endpoint's agent: ids written down before the Registry is asked, so that a lost answer is asked for
-// again exactly; the card written down before anybody is told. Implements MGT-20 to MGT-22, MGT-101 and MGT-102.
+// again exactly; the card written down before anybody is told. Finds out where a registered agent has lost its store.
+// Implements MGT-20 to MGT-22, MGT-101, MGT-102 and HIS-175.
 
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type { OperationId, PrincipalId, SigningKey } from "@social-harness/protocol/identity/Identifier";
@@ -8,6 +9,8 @@ import * as Limits from "@social-harness/protocol/Limits";
 import type { RegistryClient } from "@social-harness/registry/client/RegistryClient";
 import * as Admission from "@social-harness/registry/Admission";
 import * as Registration from "@social-harness/registry/Registration";
+import type { Logger } from "@social-harness/router/Logger";
+import * as LostMemory from "../conversations/LostMemory.ts";
 import { type Database, StoreError } from "../store/Database.ts";
 import type { Identity } from "../state/Identity.ts";
 import { withReasons } from "./Failing.ts";
@@ -20,6 +23,9 @@ export interface RegisteringOptions {
   readonly registryKey: SigningKey;
   /** The configuration's credential, for calls that bring none. */
   readonly admission: Admission.AdmissionCredential | undefined;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly logger: Logger;
 }
 
 /** The bound card, or null. Throws `StoreError` when the store belongs to another identity. */
@@ -63,15 +69,41 @@ const plan = (db: Database, { operationId, principalId, agentName }: PlannedRegi
 };
 
 /**
+ * Whether these keys are registered although this store has never asked for that: then another store did, what the agent signed
+ * since was on that one, and it is gone. A store that has asked before lost an answer and nothing else; so the Registry is
+ * looked at before the ids are written down, and what is seen is noted with them.
+ */
+const hasForgotten = async (
+  { db, identity, registry, logger }: RegisteringOptions,
+  deadline: AbortSignal,
+): Promise<boolean> => {
+  if (db.get("SELECT 1 FROM registration") !== undefined) return false;
+  const agentId = AgentCard.agentIdOf(identity.signingKey);
+  const isLost = (await registry.lookupById(agentId, { deadline })) !== null;
+  if (isLost)
+    logger(
+      "warn",
+      "the store of a registered agent is gone; its conversations are taken up again from their members",
+    );
+  return isLost;
+};
+
+/**
  * Asks the Registry, within one deadline that includes signing, and binds what it registered. A call that gets no answer
  * binds nothing and may be repeated exactly. Rejects with `dependency-unavailable` or `persistence-failed`.
  */
 export const register = (options: RegisteringOptions, input: RegisterInput): Promise<RegisterResult> =>
   withReasons(async () => {
-    const { db, identity, registry, registryKey } = options;
-    db.transaction(() => plan(db, input));
+    const { db, identity, registry, registryKey, clock } = options;
+    const credential = input.admission === undefined ? options.admission : admissionOf(input.admission);
+    if (credential === "malformed") return { kind: "admission_refused" };
     // Begun before signing: a signer that takes its time takes it from the Registry's.
     const deadline = AbortSignal.timeout(Limits.registryDeadlineMs);
+    const isLost = await hasForgotten(options, deadline);
+    db.transaction(() => {
+      plan(db, input);
+      if (isLost) LostMemory.note(db, clock());
+    });
     const request = Registration.sign(identity.signer, {
       operationId: input.operationId,
       principalId: input.principalId,
@@ -79,8 +111,6 @@ export const register = (options: RegisteringOptions, input: RegisterInput): Pro
       sealingKey: identity.sealingKey,
       registryKey,
     });
-    const credential = input.admission === undefined ? options.admission : admissionOf(input.admission);
-    if (credential === "malformed") return { kind: "admission_refused" };
     const answer = await registry.register(request, credential ?? null, { deadline });
     if (answer.kind === "registered") {
       const encoded = AgentCard.encode(answer.agentCard);

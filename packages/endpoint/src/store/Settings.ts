@@ -17,6 +17,8 @@ export type SettingName =
   | "memory_lost_at"
   /** When a conversation last recovered since then. */
   | "memory_back_at"
+  /** The term of the Router in which that was found, or the first one after it where there was none. */
+  | "memory_lost_term"
   /** The last record sequence whose signatures a start-up or a stop has verified. */
   | "verified_sequence";
 

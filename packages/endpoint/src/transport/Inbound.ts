@@ -162,6 +162,21 @@ export const createInbound = (options: InboundOptions): Inbound => {
     return true;
   };
 
+  /**
+   * Whoever speaks, in its lane, of a conversation that is not here is asked once an envelope how that began: this agent's own
+   * vote in the answer shows that it has forgotten. The sender alone is asked, so nobody can have others troubled.
+   */
+  const askAbout = (
+    turn: Turn,
+    packets: ReadonlyArray<Packet.Packet>,
+    origin: Origin,
+    sender: AgentCard.AgentCard,
+  ): void => {
+    if (waitingIn(turn) >= waitingEnvelopesMax) return;
+    const named = packets.map((packet) => places.askedAbout(turn, packet, origin)).find((id) => id !== null);
+    if (named !== undefined) conversations.ask(turn, named, sender, origin.lane);
+  };
+
   const takeOpened = (turn: Turn, opened: Opened, sender: AgentCard.AgentCard, isNew: boolean): void => {
     const { envelope, seen } = opened;
     if (Cards.digestOf(sender) !== envelope.senderCardDigest) {
@@ -201,6 +216,7 @@ export const createInbound = (options: InboundOptions): Inbound => {
         else give(packet);
       }
     }
+    askAbout(turn, unfed, opened, sender);
     noteSome("no known closed shape", opened.refused, sender.agentId);
     noteSome("more questions than are answered at once", surplus, sender.agentId);
     noteSome("of a conversation that this agent is not in", unfed.length, sender.agentId);

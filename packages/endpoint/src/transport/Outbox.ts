@@ -9,8 +9,7 @@ import type { Logger } from "@social-harness/router/Logger";
 import type { RouterClient } from "@social-harness/router/client/RouterClient";
 import type { Sealer } from "@social-harness/router/seal/Sealing";
 import * as Envelope from "@social-harness/router/wire/Envelope";
-import type { Conversation } from "../conversations/ConversationRows.ts";
-import type { Send } from "../conversations/Conversations.ts";
+import type { Asked, Send } from "../conversations/Conversations.ts";
 import type { Database } from "../store/Database.ts";
 import * as Settings from "../store/Settings.ts";
 import * as Cards from "./Cards.ts";
@@ -40,7 +39,7 @@ export interface Enqueued {
 export const enqueue = (
   db: Database,
   sends: ReadonlyArray<Send>,
-  conversationOf: (conversationId: ConversationId) => Conversation,
+  conversationOf: (conversationId: ConversationId) => Asked,
   { card, signer, sealer, random, ownCopies }: PackingOptions,
 ): ReadonlyArray<Enqueued> => {
   if (sends.length === 0) return [];
@@ -70,7 +69,7 @@ export const enqueue = (
     ownCopies.remember(messageId, {
       envelopeDigest: Envelope.digestOfText(text),
       packets: parcel.bytes <= packetBytesKeptMax ? parcel.packets : null,
-      isAwaited: parcel.hasProposal && members.n > 2,
+      isAwaited: parcel.hasProposal && members.cards.length > 2,
     });
   }
   Settings.put(db, "enqueued_sends", sequence);

@@ -1,12 +1,14 @@
 // Which conversation an arriving packet belongs to, and which of them come into being here by one: with a GENESIS that another
-// member sends, or, where this agent's memory was lost, with any word in a lane that it must have forgotten. Knows neither
-// signatures of envelopes nor what a packet says. Implements HIS-159, HIS-166 and HIS-167.
+// member sends, where this agent's memory was lost with any word in a lane that it must have forgotten, or with a page that shows
+// this agent's vote for a GENESIS that is not here. Knows neither signatures of envelopes nor what else a packet says.
+// Implements HIS-159, HIS-166, HIS-167 and HIS-176.
 
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import * as Packet from "@social-harness/protocol/conversation/Packet";
 import * as Membership from "@social-harness/protocol/history/Membership";
 import * as Record from "@social-harness/protocol/history/Record";
-import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
+import * as Statement from "@social-harness/protocol/history/Statement";
+import { actionVoteOf, subjectOf, type Trust } from "@social-harness/protocol/history/VerifyRecord";
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type { AgentId, ConversationId, Opaque32 } from "@social-harness/protocol/identity/Identifier";
 import * as Limits from "@social-harness/protocol/Limits";
@@ -39,6 +41,8 @@ export interface PlacesOptions {
 }
 
 export interface Places {
+  /** The conversation that an envelope speaks of, when it is not here and a question to the sender may show that it was. */
+  readonly askedAbout: (turn: Turn, packet: Packet.Packet, origin: Origin) => ConversationId | null;
   /** The membership that a GENESIS encloses, when it verifies. */
   readonly enclosedMembers: (packet: Packet.ProposalPacket) => Membership.Members | null;
   readonly of: (turn: Turn, packet: Packet.Packet, origin: Origin) => Place;
@@ -50,13 +54,21 @@ export interface Places {
   ) => ReadonlyArray<AgentId>;
 }
 
+/** Whether a packet is about a conversation that has begun, rather than the beginning of one or a question. */
+const isOfBegun = (packet: Packet.Packet): boolean =>
+  packet.kind === "proposal_packet"
+    ? !Record.isGenesis(packet.recordCore)
+    : packet.kind !== "catch_up_request" && packet.kind !== "record_request";
+
 export const createPlaces = ({ card, trust, conversations }: PlacesOptions): Places => {
   const ownCard = AgentCard.encode(card);
 
-  const enclosedMembers = (packet: Packet.ProposalPacket): Membership.Members | null => {
-    if (!Record.isGenesis(packet.recordCore)) return null;
+  const enclosedMembers = ({ recordCore }: Packet.ProposalPacket): Membership.Members | null =>
+    Record.isGenesis(recordCore) ? verified(recordCore.membership) : null;
+
+  const verified = (membership: Membership.Membership): Membership.Members | null => {
     try {
-      return Membership.verify(trust.verifier, trust.registryKey, packet.recordCore.membership);
+      return Membership.verify(trust.verifier, trust.registryKey, membership);
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
       return null;
@@ -84,6 +96,42 @@ export const createPlaces = ({ card, trust, conversations }: PlacesOptions): Pla
     return cards.length === recipientAgentIds.length ? Membership.ofCards(cards) : null;
   };
 
+  /** Whether a certified record of a conversation truly has this agent's action vote. */
+  const hasOwnVote = (
+    { recordCore, actionSignatures }: Packet.CertifiedRecord,
+    named: ConversationId,
+  ): boolean => {
+    const own = actionSignatures.find(({ signerAgentId }) => signerAgentId === card.agentId);
+    const subject = subjectOf(Record.recordHashOf(recordCore), recordCore);
+    return (
+      own !== undefined &&
+      subject.conversationId === named &&
+      Statement.verify(trust.verifier, card.signingKey, actionVoteOf(subject, card.agentId), own.signature)
+    );
+  };
+
+  /**
+   * The conversation that a page shows from its GENESIS on, when this agent has voted for that: nobody else can have signed it,
+   * so this agent was in it and has forgotten.
+   */
+  const placeShown = (
+    turn: Turn,
+    { conversationId, items: [first] }: Packet.CatchUpPage,
+    { senderAgentId }: Envelope.Envelope,
+  ): Place => {
+    if (first?.kind !== "certified_record" || !Record.isGenesis(first.recordCore)) return foreign;
+    const members = hasOwnVote(first, conversationId) ? verified(first.recordCore.membership) : null;
+    if (members === null || !isOurs(members, conversationId, senderAgentId)) return foreign;
+    for (const member of members.cards) Cards.keep(turn.db, member);
+    conversations.takeUp(turn, members, senderAgentId);
+    return { conversationId };
+  };
+
+  const isOurs = (members: Membership.Members, named: ConversationId, senderAgentId: AgentId): boolean =>
+    members.conversationId === named &&
+    members.membership.members.includes(ownCard) &&
+    members.cardOf(senderAgentId) !== undefined;
+
   /**
    * The conversation of a packet, made when a member of it sends, in its lane, a GENESIS proposal with a membership that this
    * agent truly belongs to, or speaks of one that it has forgotten; only so many of one sender, as long as they are not
@@ -93,6 +141,7 @@ export const createPlaces = ({ card, trust, conversations }: PlacesOptions): Pla
     const named = Packet.conversationOf(packet) ?? ConversationRows.idOfLane(turn.db, lane);
     if (named === null) return foreign;
     if (conversations.get(turn, named) !== null) return { conversationId: named };
+    if (packet.kind === "catch_up_page") return placeShown(turn, packet, envelope);
     const isForgotten = isOfForgotten(turn, named, envelope, lane);
     if (packet.kind !== "proposal_packet" && !isForgotten) return foreign;
     const { senderAgentId } = envelope;
@@ -102,13 +151,7 @@ export const createPlaces = ({ card, trust, conversations }: PlacesOptions): Pla
       return { nowhere: "crowded" };
     const enclosed = packet.kind === "proposal_packet" ? enclosedMembers(packet) : null;
     const members = enclosed ?? (isForgotten ? membersOf(turn, envelope) : null);
-    if (
-      members === null ||
-      members.conversationId !== named ||
-      !members.membership.members.includes(ownCard) ||
-      members.cardOf(senderAgentId) === undefined ||
-      Lane.laneOf(members.ids) !== lane
-    ) {
+    if (members === null || !isOurs(members, named, senderAgentId) || Lane.laneOf(members.ids) !== lane) {
       return foreign;
     }
     for (const member of members.cards) Cards.keep(turn.db, member);
@@ -127,5 +170,17 @@ export const createPlaces = ({ card, trust, conversations }: PlacesOptions): Pla
     return envelope.recipientAgentIds.filter((id) => Cards.byId(turn.db, id) === null);
   };
 
-  return { enclosedMembers, of: placeOf, strangersIn };
+  const askedAbout = (
+    turn: Turn,
+    packet: Packet.Packet,
+    { envelope: { recipientAgentIds, senderAgentId } }: Origin,
+  ): ConversationId | null => {
+    const named = Packet.conversationOf(packet);
+    const isInLane = recipientAgentIds.length > 1 && recipientAgentIds.includes(senderAgentId);
+    if (named === null || !isInLane || !isOfBegun(packet)) return null;
+    if (conversations.get(turn, named) !== null) return null;
+    return Membership.conversationIdOf(recipientAgentIds) === named ? named : null;
+  };
+
+  return { askedAbout, enclosedMembers, of: placeOf, strangersIn };
 };

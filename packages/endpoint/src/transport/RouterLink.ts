@@ -10,6 +10,7 @@ import type { Logger } from "@social-harness/router/Logger";
 import type { Delivery, DisconnectReason, Gap, ReadyState } from "@social-harness/router/client/RouterClient";
 import { allIds, type Conversation } from "../conversations/ConversationRows.ts";
 import type { Connection, Conversations, Turn, Work } from "../conversations/Conversations.ts";
+import * as LostMemory from "../conversations/LostMemory.ts";
 import type { Database } from "../store/Database.ts";
 import * as Settings from "../store/Settings.ts";
 import type { Pace, Turns } from "../store/Turns.ts";
@@ -195,9 +196,10 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
   /** Binds the store to the connection's Router before anything leaves for it. */
   const bind = (turn: Turn, current: Session, ready: ReadyState): void => {
     const isLost = RouterTerms.judge(turn.db, ready) === "lost-memory";
+    const bound = Settings.text(turn.db, "router_instance_id");
     if (isLost) Outbox.drop(turn.db);
-    if (Settings.text(turn.db, "router_instance_id") !== ready.routerInstanceId) {
-      if (Settings.text(turn.db, "router_instance_id") !== null) {
+    if (bound !== ready.routerInstanceId) {
+      if (bound !== null) {
         logger("warn", "another Router instance; conversations go on in new rounds", {
           instance: ready.routerInstanceId,
         });
@@ -207,7 +209,8 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
     // One durable step: from its commit on the loss is not found again, and no conversation signs before it is told.
     if (isLost) {
       RouterTerms.takeOver(turn.db, ready, options.underway());
-      conversations.loseMemory(turn);
+      // Nothing has left a store that was never bound: what it has noted before is this loss.
+      if (bound !== null || LostMemory.notedAt(turn.db) === null) conversations.loseMemory(turn);
     }
     if (RouterTerms.judge(turn.db, ready) === "rolled-back") {
       rollBack(turn, current, current.floor, ready.tailCursor);

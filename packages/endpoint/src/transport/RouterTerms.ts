@@ -54,6 +54,9 @@ const formerTermsKept = 64;
 
 const currentTerm = (db: Database): number => Settings.integer(db, "router_term");
 
+/** The current term, or the one that will be the first. */
+export const currentOrFirst = (db: Database): number => Math.max(currentTerm(db), 1);
+
 /** Envelopes that no Router is known to have accepted: a new instance may get any of them. */
 const waitingSends = (db: Database): number => Number(db.get("SELECT count(*) AS n FROM outbox")?.["n"]);
 

@@ -1,9 +1,8 @@
 import { expect } from "vitest";
-import type { ConversationId } from "@social-harness/protocol/identity/Identifier";
+import { type ConversationId, RouterInstanceId } from "@social-harness/protocol/identity/Identifier";
 import * as Membership from "@social-harness/protocol/history/Membership";
 import * as Chains from "@social-harness/testkit/Chains";
-import type { NetworkAgent } from "@social-harness/testkit/network/NetworkAgent";
-import { type TestNetwork, testNetwork } from "@social-harness/testkit/network/TestNetwork";
+import { testNetwork } from "@social-harness/testkit/network/TestNetwork";
 import { until } from "@social-harness/testkit/network/Until";
 import { verifies } from "@social-harness/testkit/Verifies";
 import * as ConversationRows from "../../src/conversations/ConversationRows.ts";
@@ -11,36 +10,9 @@ import { createConversations, emptyWork, type Turn } from "../../src/conversatio
 import * as LostMemory from "../../src/conversations/LostMemory.ts";
 import * as Owner from "../../src/operations/Owner.ts";
 import * as Settings from "../../src/store/Settings.ts";
+import * as RouterTerms from "../../src/transport/RouterTerms.ts";
+import { hasNoticed, hasRecovered, keep, putBack, roundOf, votesOf } from "./Restoring.ts";
 import { temporaryStore } from "../store/TemporaryStore.ts";
-
-const hasNoticed = ({ db }: NetworkAgent): boolean => LostMemory.notedAt(db) !== null;
-const hasRecovered = (agent: NetworkAgent): boolean =>
-  hasNoticed(agent) && LostMemory.countRecovering(agent.db) === 0;
-
-const votesOf = ({ db }: NetworkAgent): number => Number(db.get("SELECT count(*) AS n FROM own_vote")?.["n"]);
-
-const roundOf = ({ db }: NetworkAgent, address: string): unknown =>
-  db.get(
-    "SELECT json_extract(state, '$.anchor.round') AS round FROM conversation WHERE address = ?",
-    address,
-  )?.["round"];
-
-/** Closes an agent and keeps its store as it is now. */
-const keep = async (network: TestNetwork, agent: NetworkAgent, as: string): Promise<string> => {
-  await agent.close();
-  return network.keepStore(agent.name, as);
-};
-
-/** Closes an agent, keeps its store for the judge, and opens an older copy of it, or none, in its place. */
-const putBack = async (
-  network: TestNetwork,
-  agent: NetworkAgent,
-  by: string | null,
-): Promise<readonly [NetworkAgent, string]> => {
-  const newest = await keep(network, agent, "newest");
-  network.replaceStore(agent.name, by);
-  return [await network.open(agent.name), newest];
-};
 
 verifies(
   ["HIS-51", "HIS-164", "HIS-165"],
@@ -295,6 +267,26 @@ verifies(
     expect(roundOf(ann, "agent:cyd")).toBe(0);
     expect([ann, bob].map(hasRecovered)).toEqual([true, true]);
     expect((await network.judge(["ann", "bob", "cyd"])).problems).toEqual([]);
+  },
+);
+
+verifies(
+  "HIS-178",
+  "a loss covers what turns up until another Router has taken the place of the one of then",
+  () => {
+    const db = temporaryStore();
+    const [first, second] = [1, 2].map((byte) => RouterInstanceId.fromBytes(Buffer.alloc(16, byte)));
+    expect(LostMemory.covers(db)).toBe(false);
+    // Before the first Router: the first one is that of the loss.
+    LostMemory.note(db, 10);
+    RouterTerms.bind(db, first as RouterInstanceId, 20);
+    expect(LostMemory.covers(db)).toBe(true);
+    RouterTerms.bind(db, second as RouterInstanceId, 30);
+    expect(LostMemory.covers(db)).toBe(false);
+    LostMemory.note(db, 40);
+    expect(LostMemory.covers(db)).toBe(true);
+    RouterTerms.rollBack(db, 0, null, 50);
+    expect(LostMemory.covers(db)).toBe(false);
   },
 );
 

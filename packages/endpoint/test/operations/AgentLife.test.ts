@@ -255,7 +255,9 @@ verifies("MGT-101", "the thirty seconds include signing: a slow signer takes the
     if (spy.mock.calls.length > 0) timeUp.abort(new DOMException("time is up", "TimeoutError"));
     return identity.signer.signText(artifact, jcs);
   });
-  const bench = await openBench({ more: { registry, identity: { ...identity, signer } } });
+  const bench = await openBench({
+    more: { registry: { ...registry, lookupById: async () => null }, identity: { ...identity, signer } },
+  });
   expect(await call(bench, "register", asking("ada-agent"))).toEqual(failure("dependency-unavailable"));
   expect(await call(bench, "status")).toEqual({ kind: "unregistered" });
   expect([spy.mock.calls.length, asked]).toEqual([1, 0]);

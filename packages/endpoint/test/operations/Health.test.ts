@@ -24,7 +24,15 @@ const startOn = async (network: TestNetwork, name: string): Promise<Endpoint> =>
   const registry = makeRegistryClient({ url: network.registryUrl, registryKey: network.registryKey });
   if (db.get("SELECT 1 FROM registration") === undefined) {
     await register(
-      { db, identity, registry, registryKey: network.registryKey, admission: undefined },
+      {
+        db,
+        identity,
+        registry,
+        registryKey: network.registryKey,
+        admission: undefined,
+        clock: Date.now,
+        logger: () => undefined,
+      },
       {
         agentName: name as AgentName,
         operationId: OperationId.fromBytes(random(16)),

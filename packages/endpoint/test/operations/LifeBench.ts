@@ -94,7 +94,7 @@ export const openBench = async ({
       return answer ?? { kind: "registered", agentCard: cardFor(request) };
     },
     lookupByName: down,
-    lookupById: down,
+    lookupById: async () => null,
     list: down,
     close: () => undefined,
   };
@@ -105,6 +105,8 @@ export const openBench = async ({
     registry: client,
     registryKey: Chains.registry.publicKey,
     admission: undefined,
+    clock: () => 0,
+    logger: () => undefined,
     start: async (card) => {
       await activation.pass();
       return { card };

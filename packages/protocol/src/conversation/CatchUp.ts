@@ -18,7 +18,7 @@ import type { ReceivedOf } from "./Event.ts";
 import type { CertifiedRecord } from "./Packet.ts";
 import { isWanted } from "./Lacking.ts";
 import { isPreparedHere } from "./Preparation.ts";
-import { hearReport, loseMemory } from "./Restored.ts";
+import { hearReport, heedForgotten } from "./Restored.ts";
 import { commitRecord } from "./Settle.ts";
 import { nextHeight, openRecordOf } from "./State.ts";
 import { keepVotes } from "./Votes.ts";
@@ -77,7 +77,7 @@ export const takeCatchUpPage = (draft: Draft, { from, packet }: ReceivedOf<"catc
     return draft.note(`a catch-up page was refused: ${error.message}`);
   }
   for (const record of verified) {
-    if (isForgotten(draft, record)) loseMemory(draft);
+    heedOwnVotes(draft, record);
     commitRecord(draft, record);
   }
   draft.certificateSeen = verified.length > 0;
@@ -93,11 +93,22 @@ export const takeCatchUpPage = (draft: Draft, { from, packet }: ReceivedOf<"catc
   easeBehind(draft);
 };
 
-/** Whether a record carries a vote of this member that its disk does not hold. */
-const isForgotten = ({ state, inputs }: Draft, record: HistoryRecord): boolean =>
-  state.restored === null &&
-  record.actionSignatures.some(({ signerAgentId }) => signerAgentId === inputs.self) &&
-  !inputs.reads.hasSigned("action", record.recordHash, record.recordCore.anchorHash);
+/** A certified record may carry votes of this member that its disk does not hold. */
+const heedOwnVotes = (draft: Draft, record: HistoryRecord): void => {
+  const { reads, self } = draft.inputs;
+  const { recordHash, routerAnchor, durabilityAnchor, actionSignatures, durabilityVotes } = record;
+  const heed = (
+    kind: "action" | "durability",
+    votes: HistoryRecord["actionSignatures"],
+    anchor: HistoryRecord["routerAnchor"],
+  ): void => {
+    if (!votes.some(({ signerAgentId }) => signerAgentId === self)) return;
+    if (reads.hasSigned(kind, recordHash, Reanchor.hashOf(anchor))) return;
+    heedForgotten(draft, recordHash, Reanchor.bodyOf(anchor).round);
+  };
+  heed("action", actionSignatures, routerAnchor);
+  heed("durability", durabilityVotes, durabilityAnchor ?? routerAnchor);
+};
 
 /** The round of the anchor that a page ends with. One without an anchor says that the asker knew it, or a later one. */
 const roundShownBy = (draft: Draft, { items }: ReceivedOf<"catch_up_page">["packet"]): number => {

@@ -2,6 +2,7 @@
 // wrote (which reads cannot see yet). Small verbs only; the rules stand in the handlers and in Settle.ts.
 
 import type { HistoryRecord, RouterAnchor } from "../history/Evidence.ts";
+import * as Reanchor from "../history/Reanchor.ts";
 import type { RecordCore } from "../history/Record.ts";
 import type { AgentId, AnchorHash, PostId, RecordHash } from "../identity/Identifier.ts";
 import * as Limits from "../Limits.ts";
@@ -87,6 +88,11 @@ export class Draft {
 
   knowsAnchor(anchorHash: AnchorHash): boolean {
     return this.#anchors.has(anchorHash) || this.inputs.reads.anchor(anchorHash) !== null;
+  }
+
+  /** The round of an anchor, or null where it is not here. */
+  roundOf(anchorHash: AnchorHash): number | null {
+    return this.knowsAnchor(anchorHash) ? Reanchor.bodyOf(this.anchor(anchorHash)).round : null;
   }
 
   keepAnchor(anchorHash: AnchorHash, anchor: RouterAnchor): void {

@@ -9,7 +9,7 @@ import * as Limits from "../Limits.ts";
 import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
 import { maySign } from "./OwnVotes.ts";
-import { oldIntents } from "./Restored.ts";
+import { mayHaveVotedFor, oldIntents } from "./Restored.ts";
 import { nextHeight, type OpenRecord, type VoidRecord, type Withdrawing } from "./State.ts";
 
 /** Whether a record is one that this member has refused: it gets no lock and no action vote of it, ever. */
@@ -127,7 +127,7 @@ const refuse = (draft: Draft): boolean => {
     if (inputs.self in record.action || isRefused(draft, record)) continue;
     const reason = reasonOf(draft, record);
     // A record may have gone with its round and come again: the vote for it is on disk, no longer beside it.
-    if (reason === null || inputs.reads.hasSigned("action", record.recordHash, record.anchorHash)) continue;
+    if (reason === null || mayHaveVotedFor(draft, record)) continue;
     const statement = {
       kind: "refusal" as const,
       signerAgentId: inputs.self,

@@ -1,4 +1,5 @@
-// What a member that lost its memory keeps until it has recovered: when that was found, and where the others say they are.
+// What a member that lost its memory keeps until it has recovered: when that was found, and where the others say they are; and
+// what it keeps from then on, to know a vote of before again.
 
 import type { AgentId, RecordHash } from "../identity/Identifier.ts";
 
@@ -19,4 +20,16 @@ export interface Restored {
   /** When those who have not answered are asked again; null while not connected. */
   readonly askAt: number | null;
   readonly intervalMs: number;
+  /** Records with an own vote that the disk does not hold, under anchors that are not here: nobody can say of which round. */
+  readonly shown: ReadonlyArray<RecordHash>;
+}
+
+/**
+ * The last loss of memory that this member has recovered from. What it forgot then it had signed at or below the floor, and
+ * since then it signs above that: so a forgotten vote says by its round whether it is of that loss or of a new one.
+ */
+export interface Recovered {
+  readonly floor: number;
+  /** As in `Restored`: the floor is above these as well. */
+  readonly shown: ReadonlyArray<RecordHash>;
 }

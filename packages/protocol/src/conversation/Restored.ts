@@ -11,6 +11,7 @@ import type { Draft } from "./Draft.ts";
 import type { Inputs, ReceivedOf } from "./Event.ts";
 import { floorOf, isMute } from "./Floor.ts";
 import type { Restored } from "./Restoration.ts";
+import type { OpenRecord } from "./State.ts";
 import { raise, reached, wishFor } from "./Wishes.ts";
 
 const change = (draft: Draft, more: Partial<Restored>): void => {
@@ -33,11 +34,36 @@ export const loseMemory = (draft: Draft): void => {
     stated: {},
     askAt: null,
     intervalMs: Limits.catchUpMsMin,
+    shown: state.restored?.shown ?? [],
   };
   state.proposal = null;
   state.spread = null;
   fallBehind(draft, { gap: true }, null);
   askAll(draft);
+};
+
+/**
+ * A true vote of this member turns up that its disk does not hold: its memory is lost, unless that is known already. `round`
+ * is null where the anchor of the vote is not here. Such a vote is heeded once, whoever shows it again.
+ */
+export const heedForgotten = (draft: Draft, recordHash: RecordHash, round: number | null): void => {
+  const { restored, recovered } = draft.state;
+  const isOfRecovered =
+    recovered !== null && (round === null ? recovered.shown.includes(recordHash) : round <= recovered.floor);
+  if (restored === null && isOfRecovered) return;
+  if (restored === null) loseMemory(draft);
+  const shown = draft.state.restored?.shown ?? [];
+  if (round === null && !shown.includes(recordHash)) change(draft, { shown: [...shown, recordHash] });
+};
+
+/** Whether this member may have voted for a record, as far as its disk and its last loss of memory say. */
+export const mayHaveVotedFor = (
+  draft: Draft,
+  { recordHash, anchorHash }: Pick<OpenRecord, "recordHash" | "anchorHash">,
+): boolean => {
+  const { state, inputs } = draft;
+  if (inputs.reads.hasSigned("action", recordHash, anchorHash)) return true;
+  return state.recovered !== null && (draft.roundOf(anchorHash) ?? 0) <= state.recovered.floor;
 };
 
 const questionOf = ({ self, members, now }: Inputs): RecordHash =>
@@ -117,7 +143,8 @@ export const oldIntents = (draft: Draft): ReadonlySet<PostId> => {
 /** Under an anchor above the floor nothing that was signed before counts any more: this member is one like all others. */
 const recover = (draft: Draft): boolean => {
   const { state, inputs } = draft;
-  if (state.restored === null || isMute(state, inputs.members.n)) return false;
+  const floor = floorOf(state, inputs.members.n);
+  if (state.restored === null || floor === null || isMute(state, inputs.members.n)) return false;
   for (const postId of oldIntents(draft)) {
     if (draft.endedIntents.has(postId) || isStillOpen(draft, postId)) continue;
     draft.endedIntents.add(postId);
@@ -125,6 +152,10 @@ const recover = (draft: Draft): boolean => {
     state.withdrawing = state.withdrawing.filter((withdrawn) => withdrawn.postId !== postId);
     draft.commands.push({ kind: "intent-ended", postId, outcome: "outcome-unknown" });
   }
+  state.recovered = {
+    floor,
+    shown: [...new Set([...(state.recovered?.shown ?? []), ...state.restored.shown])],
+  };
   state.restored = null;
   return true;
 };

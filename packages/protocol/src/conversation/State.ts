@@ -15,7 +15,7 @@ import type {
   RecordHash,
   RouterInstanceId,
 } from "../identity/Identifier.ts";
-import type { Restored } from "./Restoration.ts";
+import type { Recovered, Restored } from "./Restoration.ts";
 import type { StatementPacket } from "./Packet.ts";
 
 export type SignerMap = { readonly [signer: AgentId]: Ed25519Signature };
@@ -251,6 +251,7 @@ export interface State {
   readonly spread: Spread | null;
   readonly behind: Behind | null;
   readonly restored: Restored | null;
+  readonly recovered: Recovered | null;
 }
 
 export const emptySlot: Slot = {
@@ -282,6 +283,7 @@ export const initial: State = {
   spread: null,
   behind: null,
   restored: null,
+  recovered: null,
 };
 
 /** Where a conversation stands; the rows of the transition table. */

@@ -12,7 +12,7 @@ import { fallBehind, lackPredecessor } from "./Behind.ts";
 import { isActionCertified, mapOf } from "./Certificates.ts";
 import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
-import { loseMemory } from "./Restored.ts";
+import { heedForgotten } from "./Restored.ts";
 import type { Named, OpenRecord, SignerMap, Voted } from "./State.ts";
 import { follows, isNext, nextHeight, subjectOf } from "./State.ts";
 
@@ -33,7 +33,7 @@ const withVerified = (
   known: SignerMap,
   entries: Entries,
 ): SignerMap => {
-  const { state, inputs } = draft;
+  const { inputs } = draft;
   const { members, trust } = inputs;
   const subject = subjectOf(named, members.conversationId);
   const added: { [signer: AgentId]: Statement.SignerEvidence["signature"] } = {};
@@ -45,10 +45,8 @@ const withVerified = (
     if (Statement.verify(trust.verifier, card.signingKey, statement, signature)) {
       added[signerAgentId] = signature;
       const isForgotten =
-        signerAgentId === inputs.self &&
-        state.restored === null &&
-        !inputs.reads.hasSigned(kind, named.recordHash, named.anchorHash);
-      if (isForgotten) loseMemory(draft);
+        signerAgentId === inputs.self && !inputs.reads.hasSigned(kind, named.recordHash, named.anchorHash);
+      if (isForgotten) heedForgotten(draft, named.recordHash, draft.roundOf(named.anchorHash));
     } else isUntrue = true;
   }
   if (isUntrue) draft.note("votes do not verify for the record that they name");

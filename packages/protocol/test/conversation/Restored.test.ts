@@ -6,13 +6,18 @@ import type { Disk } from "@social-harness/testkit/simulation/Disk";
 import * as Limits from "@social-harness/protocol/Limits";
 import { floorOf } from "@social-harness/protocol/conversation/Floor";
 import type { Restored } from "@social-harness/protocol/conversation/Restoration";
-import type { AgentId } from "@social-harness/protocol/identity/Identifier";
+import { type OpenRecord, subjectOf } from "@social-harness/protocol/conversation/State";
+import * as Record from "@social-harness/protocol/history/Record";
+import * as Statement from "@social-harness/protocol/history/Statement";
+import { durabilityVoteOf } from "@social-harness/protocol/history/VerifyRecord";
+import { type AgentId, AnchorHash } from "@social-harness/protocol/identity/Identifier";
 import { kindsSaidBy, nextRound, roundOf, saidBy, wishesIn } from "./RoundStories.ts";
 import {
   deaf,
   down,
   hand,
   hearing,
+  proposalOf,
   runWithout,
   scenario,
   type Scenario,
@@ -28,6 +33,17 @@ const putBack = (story: Scenario, name: string, disk: Disk): void => {
   story.world.restart(index);
 };
 
+const anchorOf = (story: Scenario, name: string): AnchorHash =>
+  stateOf(story, name).anchor?.anchorHash as AnchorHash;
+
+/** Another member shows a durability vote of this one for an open record, which its disk does not hold. */
+const showOwnVote = (story: Scenario, name: string, record: OpenRecord): void => {
+  const { id, signer } = story.at(name);
+  const vote = durabilityVoteOf(subjectOf(record, story.world.members.conversationId), id);
+  const durabilityVotes = [{ ...vote, signature: Statement.sign(signer, vote) }];
+  hand(story, name, "A", { kind: "vote_packet", actionVotes: [], durabilityVotes, carryVotes: [] }, null);
+};
+
 const signedOf = (story: Scenario, name: string): number => story.at(name).disk.ownVotes.length;
 
 describe("the floor", () => {
@@ -39,6 +55,7 @@ describe("the floor", () => {
       reports: Object.fromEntries(rounds.map((told, i) => [`agt_${i}` as AgentId, told])),
       stated: {},
       askAt: null,
+      shown: [],
       intervalMs: 1,
     },
   });
@@ -181,6 +198,84 @@ describe("a member whose disk is older", () => {
     story.world.feed(index, { kind: "gap" });
     story.run(1_000);
     expect(stateOf(story, "B").restored).not.toBeNull();
+  });
+
+  verifies("HIS-177", "knows a forgotten vote of the loss that it recovered from by its round", () => {
+    const story = scenario(4);
+    story.world.isTold = false;
+    const backup = story.at("B").disk;
+    // A alone holds the certificate, and the next round carries the record; it stays open for want of votes.
+    for (const name of ["B", "C", "D"]) deaf(story, name, "action_certificate");
+    story.say("A", "one");
+    story.run(100);
+    hearing(story);
+    for (const name of ["A", "B", "C", "D"]) deaf(story, name, "vote_packet", "certified_notice");
+    putBack(story, "B", backup);
+    story.run(1_000);
+    for (const name of ["A", "C", "D"]) story.world.feed(story.at(name).index, { kind: "wish-round" });
+    story.run(1_000);
+    const [carried] = stateOf(story, "B").open;
+    expect(stateOf(story, "B")).toMatchObject({
+      restored: null,
+      recovered: { floor: 0, shown: [] },
+      anchor: { round: 1, carried: carried?.recordHash },
+    });
+    showOwnVote(story, "B", carried as OpenRecord);
+    expect(stateOf(story, "B").restored).toBeNull();
+
+    // Under the anchor of the round in which it takes part again, it is another loss.
+    showOwnVote(story, "B", { ...(carried as OpenRecord), anchorHash: anchorOf(story, "B") });
+    expect(stateOf(story, "B").restored).not.toBeNull();
+  });
+
+  verifies("HIS-179", "refuses nothing of a round at or below its floor", () => {
+    const story = scenario(4);
+    story.world.isTold = false;
+    const backup = story.at("B").disk;
+    const { id, signer } = story.at("A");
+    const b = story.at("B").id;
+    story.world.loses = (from, packets, to) =>
+      packets.some(
+        ({ kind }) =>
+          (kind === "vote_packet" && from === b) || (kind === "action_certificate" && to.id !== id),
+      );
+    story.say("A", "one");
+    story.run(100);
+    expect(story.at("B").disk.ownVotes.length).toBeGreaterThan(backup.ownVotes.length);
+    hearing(story);
+    for (const name of ["A", "B", "C", "D"]) deaf(story, name, "vote_packet", "certified_notice");
+    putBack(story, "B", backup);
+    story.run(1_000);
+    for (const name of ["A", "C", "D"]) story.world.feed(story.at(name).index, { kind: "wish-round" });
+    story.run(1_000);
+    const { actionHash } = stateOf(story, "B").open[0] as OpenRecord;
+    const withdrawal = { kind: "withdrawal" as const, authorAgentId: id, actionHash };
+    hand(story, "B", "A", { ...withdrawal, signature: Statement.sign(signer, withdrawal) });
+    const [carried] = stateOf(story, "B").open;
+    expect(stateOf(story, "B").restored).toBeNull();
+    expect(carried?.action).not.toHaveProperty(b);
+    expect(carried?.withdrawal).not.toBeNull();
+    expect(carried?.refusals).toEqual({});
+  });
+
+  verifies("HIS-177", "heeds a forgotten vote under an anchor that it does not know once", () => {
+    const story = scenario(2);
+    story.world.isTold = false;
+    const strange = AnchorHash.fromBytes(Buffer.alloc(32, 0x5a));
+    const unknown = proposalOf(story, "A", "of a forgotten round", { position: { anchorHash: strange } });
+    const show = (): void => {
+      hand(story, "B", "A", unknown);
+      const recordHash = Record.recordHashOf(unknown.recordCore);
+      const record = stateOf(story, "B").open.find((open) => open.recordHash === recordHash);
+      showOwnVote(story, "B", record as OpenRecord);
+    };
+    show();
+    expect(stateOf(story, "B").restored).not.toBeNull();
+    story.run(60_000);
+    expect(stateOf(story, "B")).toMatchObject({ restored: null, recovered: { floor: 0 } });
+    expect(stateOf(story, "B").open).toEqual([]);
+    show();
+    expect(stateOf(story, "B").restored).toBeNull();
   });
 
   verifies(

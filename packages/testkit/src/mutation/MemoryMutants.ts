@@ -94,6 +94,19 @@ export const memoryMutants: ReadonlyArray<Mutant> = [
     seeds: 500,
   },
   {
+    name: "refuse-forgotten-vote",
+    why: "After it has recovered a member does not know either what it voted for before, and the round may carry that.",
+    edits: [
+      {
+        file: `${fold}/Restored.ts`,
+        text: "  return state.recovered !== null && (draft.roundOf(anchorHash) ?? 0) <= state.recovered.floor;\n",
+        replacement: "  return false;\n",
+      },
+    ],
+    scenario: "restored",
+    seeds: 4_000,
+  },
+  {
     name: "floor-of-own-disk",
     why: "What the old disk knows is no bound for what its member signed since.",
     edits: [

@@ -197,7 +197,7 @@ export const slotMutants: ReadonlyArray<Mutant> = [
       },
       {
         file: `${fold}/Refusals.ts`,
-        text: 'if (reason === null || inputs.reads.hasSigned("action", record.recordHash, record.anchorHash)) continue;',
+        text: "if (reason === null || mayHaveVotedFor(draft, record)) continue;",
         replacement: "if (reason === null) continue;",
       },
     ],

@@ -21,6 +21,7 @@ import type { AgentName } from "@social-harness/protocol/identity/AgentName";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { OperationId, PrincipalId } from "@social-harness/protocol/identity/Identifier";
 import { makeRegistryClient } from "@social-harness/registry/client/RegistryClient";
+import type { Logger } from "@social-harness/router/Logger";
 import * as SealingKeys from "@social-harness/router/seal/SealingKeys";
 import { type Reached, seedOf } from "./Network.ts";
 import { until } from "./Until.ts";
@@ -94,6 +95,7 @@ export const openAgent = async (options: NetworkAgentOptions): Promise<NetworkAg
   const trust = { verifier: Ed25519.verifier, registryKey: network.registryKey };
   const identity = identityOf(name);
   const lines: Array<LogLine> = [];
+  const logger: Logger = (level, event, fields = {}) => lines.push({ level, event, fields });
   const db = Database.open(storeOf(folder, name));
   const registry = makeRegistryClient({ url: network.registryUrl, registryKey: network.registryKey });
   const opened = async (): Promise<Pick<NetworkAgent, "card" | "agent">> => {
@@ -112,14 +114,22 @@ export const openAgent = async (options: NetworkAgentOptions): Promise<NetworkAg
       registry,
       clock,
       random,
-      logger: (level, event, fields = {}) => lines.push({ level, event, fields }),
+      logger,
       onAdmitted: () => undefined,
     });
     return { card, agent };
   };
   const registered = async (): Promise<AgentCard> => {
     const answer = await register(
-      { db, identity, registry, registryKey: network.registryKey, admission: undefined },
+      {
+        db,
+        identity,
+        registry,
+        registryKey: network.registryKey,
+        admission: undefined,
+        clock,
+        logger,
+      },
       {
         agentName: name,
         operationId: OperationId.fromBytes(idBytesOf(`${name} operation`)),

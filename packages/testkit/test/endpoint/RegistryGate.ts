@@ -3,6 +3,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
+import * as Wire from "@social-harness/registry/Wire";
 import { until } from "@social-harness/testkit/network/Until";
 
 export interface RegistryGate {
@@ -12,11 +13,11 @@ export interface RegistryGate {
   readonly open: () => void;
   /** Resolves when a request stands at the shut door. */
   readonly untilKnocked: () => Promise<void>;
-  /** From now on the Registry acts, and its answers stay here until `open`. */
+  /** From now on the Registry acts, and its answers to registrations stay here until `open`. */
   readonly holdAnswers: () => void;
   /** Resolves when an answer of the Registry is held back. */
   readonly untilAnswered: () => Promise<void>;
-  /** The next answer breaks off after the Registry gave it. */
+  /** The next answer to a registration breaks off after the Registry gave it. */
   readonly loseNextAnswer: () => void;
   readonly close: () => Promise<void>;
 }
@@ -44,15 +45,19 @@ export const startRegistryGate = async (target: string): Promise<RegistryGate> =
         body,
       });
       const bytes = Buffer.from(await answer.arrayBuffer());
-      held++;
-      await exit.promise;
-      held--;
-      if (losing) {
+      const isRegistration = request.url === Wire.registerPath;
+      if (isRegistration) {
+        held++;
+        await exit.promise;
+        held--;
+      }
+      if (losing && isRegistration) {
         losing = false;
         response.destroy();
         return;
       }
-      response.writeHead(answer.status, Object.fromEntries(answer.headers));
+      // A client may say a request again over a fresh socket when a used one breaks off: each gets its own.
+      response.writeHead(answer.status, { ...Object.fromEntries(answer.headers), connection: "close" });
       response.end(bytes);
     };
     // Nor need anybody be there for the answer.
