@@ -83,6 +83,7 @@ const acceptReanchor = (draft: Draft, anchor: RouterAnchor): void => {
     statements,
     shown: {},
     called: false,
+    restsUntil: null,
     stall: null,
   });
   const next = nextHeight(state);

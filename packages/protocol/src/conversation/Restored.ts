@@ -9,7 +9,7 @@ import * as Limits from "../Limits.ts";
 import { fallBehind } from "./Behind.ts";
 import type { Draft } from "./Draft.ts";
 import type { Inputs, ReceivedOf } from "./Event.ts";
-import { floorOf, isMute } from "./Floor.ts";
+import { floorOf, isDoubtful, isFarFrom, isMute } from "./Floor.ts";
 import type { Restored } from "./Restoration.ts";
 import { raise, reached, wishFor } from "./Wishes.ts";
 
@@ -48,10 +48,12 @@ const askAll = (draft: Draft): void => {
   const { state, inputs } = draft;
   const { restored } = state;
   if (restored === null) return;
-  const isKnown = floorOf(state, inputs.members.n) !== null;
+  const { n } = inputs.members;
+  const isKnown = floorOf(state, n) !== null && !isDoubtful(state, n);
   if (!inputs.folded || isKnown) return change(draft, { askAt: null });
   for (const id of inputs.members.ids) {
-    if (id === inputs.self || id in restored.reports) continue;
+    const told = restored.reports[id];
+    if (id === inputs.self || (told !== undefined && !isFarFrom(state, told))) continue;
     draft.unicast(id, {
       kind: "catch_up_request",
       conversationId: inputs.members.conversationId,
@@ -98,7 +100,13 @@ export const hearReport = (
   const { restored } = draft.state;
   if (restored === null || from === draft.inputs.self || afterRecordHash !== restored.question) return;
   const round = Math.max(anchorRound, restored.stated[from] ?? 0);
-  change(draft, { reports: raise(restored.reports, from, round) });
+  const before = restored.reports[from];
+  if (isFarFrom(draft.state, round)) change(draft, { stated: { ...restored.stated, [from]: 0 } });
+  if (before !== undefined && round < before && isFarFrom(draft.state, before)) {
+    // Every answer was given after the memory was lost, so that the lower one is as true; what was wished above it goes.
+    change(draft, { reports: { ...restored.reports, [from]: round } });
+    draft.changeRounds({ wish: 0 });
+  } else change(draft, { reports: raise(restored.reports, from, round) });
   draft.progressed = true;
 };
 

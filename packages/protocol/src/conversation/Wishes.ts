@@ -5,6 +5,7 @@ import * as Statement from "../history/Statement.ts";
 import type { AgentId } from "../identity/Identifier.ts";
 import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
+import { horizonOf } from "./Following.ts";
 import type { Rounds } from "./State.ts";
 
 /** The round that this member is past: bound to, or wishing for. */
@@ -45,10 +46,11 @@ const multicastWish = (draft: Draft, round: number): void => {
 export const raise = (map: Rounds["wishes"], signer: AgentId, round: number): Rounds["wishes"] =>
   round > (map[signer] ?? -1) ? { ...map, [signer]: round } : map;
 
-/** The highest round that each other member wished for is kept. */
+/** The highest round that each other member wished for is kept, up to the horizon. */
 export const takeWish = (draft: Draft, { from, laneSequence, packet }: ReceivedOf<"wish">): void => {
   const { signature, ...statement } = packet;
-  if (statement.round <= (draft.state.rounds.wishes[from] ?? 0)) return;
+  const round = Math.min(statement.round, horizonOf(draft));
+  if (round <= (draft.state.rounds.wishes[from] ?? 0)) return;
   const card = draft.inputs.members.cardOf(from);
   const believed =
     laneSequence !== null &&
@@ -56,5 +58,5 @@ export const takeWish = (draft: Draft, { from, laneSequence, packet }: ReceivedO
     card !== undefined &&
     Statement.verify(draft.inputs.trust.verifier, card.signingKey, statement, signature);
   if (!believed) return draft.note("a wish is not its sender's, or came outside the lane");
-  draft.changeRounds({ wishes: raise(draft.state.rounds.wishes, from, statement.round) });
+  draft.changeRounds({ wishes: raise(draft.state.rounds.wishes, from, round) });
 };
