@@ -6,15 +6,18 @@ import type { AgentId } from "../identity/Identifier.ts";
 import * as Limits from "../Limits.ts";
 import type { Draft } from "./Draft.ts";
 import { floorOf } from "./Floor.ts";
-import { isUnderWay } from "./State.ts";
+import { isUnderWay, reached } from "./State.ts";
 
 /**
  * The latest round that another member's word alone stands for here. What it says beyond counts as said of this one: a member
- * that is honestly so far ahead goes on saying so, and is followed step by step.
+ * that is honestly so far ahead goes on saying so, and is followed step by step. Who has lost its memory is bound by no wish,
+ * so that its steps are its own wishes.
  */
 export const horizonOf = ({ state, inputs }: Draft): number => {
-  const floor = floorOf(state, inputs.members.n) ?? 0;
-  return Math.max(state.rounds.bound, state.anchor?.round ?? 0, floor) + Limits.roundsAheadMax;
+  const { anchor, rounds, restored } = state;
+  const own =
+    restored === null ? rounds.bound : Math.max(reached(rounds), floorOf(state, inputs.members.n) ?? 0);
+  return Math.max(own, anchor?.round ?? 0) + Limits.roundsAheadMax;
 };
 
 /** Whether this member may be moved by the rounds of others now. */

@@ -11,7 +11,8 @@ import type { Draft } from "./Draft.ts";
 import type { Inputs, ReceivedOf } from "./Event.ts";
 import { floorOf, isDoubtful, isFarFrom, isMute } from "./Floor.ts";
 import type { Restored } from "./Restoration.ts";
-import { raise, reached, wishFor } from "./Wishes.ts";
+import { reached } from "./State.ts";
+import { raise, wishFor } from "./Wishes.ts";
 
 const change = (draft: Draft, more: Partial<Restored>): void => {
   const { restored } = draft.state;
@@ -141,11 +142,12 @@ const recover = (draft: Draft): boolean => {
 const isStillOpen = ({ state, inputs }: Draft, postId: PostId): boolean =>
   state.open.some((record) => record.author === inputs.self && record.postId === postId);
 
-/** The own restore is cause for a round above the floor. */
+/** The own restore is cause for a round above the floor, unless what was told leaves none: whoever told it is asked again. */
 const wishOut = (draft: Draft): boolean => {
   const { state, inputs } = draft;
   const floor = floorOf(state, inputs.members.n);
-  return floor !== null && inputs.folded && reached(state.rounds) <= floor && wishFor(draft, floor + 1);
+  if (floor === null || !inputs.folded || reached(state.rounds) > floor) return false;
+  return Number.isSafeInteger(floor + 1) && wishFor(draft, floor + 1);
 };
 
 /** Without memory: recover under an anchor above the floor, and wish for a round there until then. */

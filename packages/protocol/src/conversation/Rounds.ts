@@ -11,9 +11,9 @@ import { askForPending, askForStated } from "./Lacking.ts";
 import { mayFollow, rest, takesPart } from "./Following.ts";
 import { completeAsLeader } from "./Leadership.ts";
 import { floorOf } from "./Floor.ts";
-import { areLeft, hasCandidate, isApart, isUnderWay } from "./State.ts";
+import { areLeft, hasCandidate, isApart, isUnderWay, reached } from "./State.ts";
 import { bind } from "./Statements.ts";
-import { reached, repeatWish, sayHere, wishFor } from "./Wishes.ts";
+import { repeatWish, sayHere, wishFor } from "./Wishes.ts";
 
 /** The k-th highest of some rounds, counted from 0, or -1 when there are too few. */
 const ranked = (rounds: ReadonlyArray<number>, k: number): number =>

@@ -209,6 +209,9 @@ export const noRounds: Rounds = {
   heard: [],
 };
 
+/** The round that this member is past: bound to, or wishing for. */
+export const reached = ({ bound, wish }: Rounds): number => Math.max(bound, wish);
+
 /** What is kept of a void record: enough to know it again, and to say again why. */
 export interface VoidRecord extends Pick<Named, "recordHash" | "actionHash" | "height"> {
   /** This member's own refusal, where it was among the refusers. */

@@ -6,10 +6,7 @@ import type { AgentId } from "../identity/Identifier.ts";
 import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
 import { horizonOf } from "./Following.ts";
-import type { Rounds } from "./State.ts";
-
-/** The round that this member is past: bound to, or wishing for. */
-export const reached = ({ bound, wish }: Rounds): number => Math.max(bound, wish);
+import { reached, type Rounds } from "./State.ts";
 
 /** Cause for a round: says so to everybody, or as soon as there is a connection. A wish binds nobody. */
 export const wishFor = (draft: Draft, round: number): boolean => {
