@@ -54,6 +54,10 @@ export const silenceMsMax = 300_000;
 /** No progress for this long, with a quorum heard, is cause for another round; doubling to the maximum. */
 export const roundMsMin = 15_000;
 export const roundMsMax = 300_000;
+/** Rounds that another member's word alone takes this one ahead at once; further on only proven anchors do. */
+export const roundsAheadMax = 64;
+/** How often others move a member to a round of a conversation: a wish of theirs never costs more than one answer in this. */
+export const followMs = 1_000;
 /** Step between members who could spread the same completed certificate. */
 export const spreadStepMs = 250;
 /** How long an author lets another go next after certifying its own post over the other's losing proposal. */

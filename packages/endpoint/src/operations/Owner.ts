@@ -4,7 +4,7 @@
 
 import type * as Address from "@social-harness/protocol/address/Address";
 import type { OpenRecord, State } from "@social-harness/protocol/conversation/State";
-import { reached } from "@social-harness/protocol/conversation/Wishes";
+import { reached } from "@social-harness/protocol/conversation/State";
 import { faultsOf } from "@social-harness/protocol/history/Quorum";
 import * as Void from "@social-harness/protocol/history/Void";
 import type { ConversationId, PostId } from "@social-harness/protocol/identity/Identifier";

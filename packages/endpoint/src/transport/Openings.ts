@@ -21,6 +21,7 @@ import type { Database } from "../store/Database.ts";
 import * as Cards from "./Cards.ts";
 import * as LaneHeads from "./LaneHeads.ts";
 import type { Origin } from "./Places.ts";
+import { latestOf } from "./RoundWords.ts";
 
 const decodePlaintext = Closed.bytesDecoder(
   Schema.Struct({
@@ -30,7 +31,7 @@ const decodePlaintext = Closed.bytesDecoder(
   { bytesMax: Limits.packetBytesMax + 2_048, depthMax: Limits.jsonDepthMax },
 );
 
-/** What an envelope holds, as far as it decodes. */
+/** What an envelope holds, as far as it decodes; of what it says about rounds the latest. */
 export interface Opened extends Origin {
   readonly seen: LaneHeads.Seen | null;
   readonly packets: ReadonlyArray<Packet.Packet>;
@@ -78,7 +79,8 @@ export const createOpenings = ({ db, opener, ahead, routerKey }: OpeningsOptions
     try {
       const plaintext = decodePlaintext(sealed);
       const packets = plaintext.packets.flatMap(decodePacket);
-      return { ...origin, packets, seen: plaintext.seen, refused: plaintext.packets.length - packets.length };
+      const refused = plaintext.packets.length - packets.length;
+      return { ...origin, packets: latestOf(packets), seen: plaintext.seen, refused };
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
       return { problem: `its plaintext is refused: ${error.message}` };

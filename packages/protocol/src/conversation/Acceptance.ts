@@ -85,6 +85,7 @@ const acceptReanchor = (draft: Draft, anchor: RouterAnchor): void => {
     statements,
     shown: {},
     called: false,
+    restsUntil: null,
     stall: null,
   });
   const next = nextHeight(state);

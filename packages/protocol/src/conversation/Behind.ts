@@ -7,7 +7,7 @@ import { faultsOf } from "../history/Quorum.ts";
 import type { AgentId } from "../identity/Identifier.ts";
 import * as Limits from "../Limits.ts";
 import type { Draft } from "./Draft.ts";
-import { floorOf } from "./Floor.ts";
+import { floorOf, isDoubtful } from "./Floor.ts";
 import type { AcceptedAnchor, Behind, Missing, Named, OpenRecord } from "./State.ts";
 import { follows, nextHeight } from "./State.ts";
 
@@ -120,8 +120,10 @@ export const easeBehind = (draft: Draft): void => {
   const { behind, head } = draft.state;
   if (behind === null || behind.missing !== null) return;
   // Who lost its memory goes on listening to pages until it knows where the others are.
-  if (draft.state.restored !== null && floorOf(draft.state, draft.inputs.members.n) === null) return;
-  const told = behind.answered.length >= Math.max(1, 2 * faultsOf(draft.inputs.members.n));
+  const { n } = draft.inputs.members;
+  const { state } = draft;
+  if (state.restored !== null && (floorOf(state, n) === null || isDoubtful(state, n))) return;
+  const told = behind.answered.length >= Math.max(1, 2 * faultsOf(n));
   const reached = behind.target === null || behind.target.height <= (head?.height ?? -1);
   const waited = behind.intervalMs >= Limits.catchUpMsMax;
   if ((reached || (told && waited)) && (!behind.gap || told)) draft.state.behind = null;

@@ -2,6 +2,7 @@
 // Implements HIS-161.
 
 import { faultsOf, quorumOf } from "../history/Quorum.ts";
+import * as Limits from "../Limits.ts";
 import type { State } from "./State.ts";
 
 /**
@@ -19,6 +20,19 @@ export const floorOf = ({ restored }: Pick<State, "restored">, n: number): numbe
   const place = n < 4 ? 1 : n - 2 * faultsOf(n) - missing;
   return Math.max(told[place - 1] ?? 0, restored.round);
 };
+
+/**
+ * Whether the floor is further ahead than members get without anchors. It stands all the same, because it may be true; but
+ * below four members one of them can have said it by mistake, and is asked again.
+ */
+export const isDoubtful = (state: State, n: number): boolean => {
+  const floor = floorOf(state, n);
+  return floor !== null && state.restored !== null && isFarFrom(state, floor);
+};
+
+/** Whether what a member told is further ahead of what is known here than a word is believed. */
+export const isFarFrom = ({ anchor, rounds, restored }: State, round: number): boolean =>
+  round > Math.max(rounds.bound, anchor?.round ?? 0, restored?.round ?? 0) + Limits.roundsAheadMax;
 
 /** Whether a member that lost its memory must sign nothing yet under the anchor that it has accepted. */
 export const isMute = (state: State, n: number): boolean => {

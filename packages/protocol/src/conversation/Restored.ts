@@ -9,10 +9,10 @@ import * as Limits from "../Limits.ts";
 import { fallBehind } from "./Behind.ts";
 import type { Draft } from "./Draft.ts";
 import type { Inputs, ReceivedOf } from "./Event.ts";
-import { floorOf, isMute } from "./Floor.ts";
+import { floorOf, isDoubtful, isFarFrom, isMute } from "./Floor.ts";
 import type { Restored } from "./Restoration.ts";
-import type { OpenRecord } from "./State.ts";
-import { raise, reached, wishFor } from "./Wishes.ts";
+import { type OpenRecord, reached } from "./State.ts";
+import { raise, wishFor } from "./Wishes.ts";
 
 const change = (draft: Draft, more: Partial<Restored>): void => {
   const { restored } = draft.state;
@@ -74,10 +74,12 @@ const askAll = (draft: Draft): void => {
   const { state, inputs } = draft;
   const { restored } = state;
   if (restored === null) return;
-  const isKnown = floorOf(state, inputs.members.n) !== null;
+  const { n } = inputs.members;
+  const isKnown = floorOf(state, n) !== null && !isDoubtful(state, n);
   if (!inputs.folded || isKnown) return change(draft, { askAt: null });
   for (const id of inputs.members.ids) {
-    if (id === inputs.self || id in restored.reports) continue;
+    const told = restored.reports[id];
+    if (id === inputs.self || (told !== undefined && !isFarFrom(state, told))) continue;
     draft.unicast(id, {
       kind: "catch_up_request",
       conversationId: inputs.members.conversationId,
@@ -124,7 +126,13 @@ export const hearReport = (
   const { restored } = draft.state;
   if (restored === null || from === draft.inputs.self || afterRecordHash !== restored.question) return;
   const round = Math.max(anchorRound, restored.stated[from] ?? 0);
-  change(draft, { reports: raise(restored.reports, from, round) });
+  const before = restored.reports[from];
+  if (isFarFrom(draft.state, round)) change(draft, { stated: { ...restored.stated, [from]: 0 } });
+  if (before !== undefined && round < before && isFarFrom(draft.state, before)) {
+    // Every answer was given after the memory was lost, so that the lower one is as true; what was wished above it goes.
+    change(draft, { reports: { ...restored.reports, [from]: round } });
+    draft.changeRounds({ wish: 0 });
+  } else change(draft, { reports: raise(restored.reports, from, round) });
   draft.progressed = true;
 };
 
@@ -164,11 +172,12 @@ const recover = (draft: Draft): boolean => {
 const isStillOpen = ({ state, inputs }: Draft, postId: PostId): boolean =>
   state.open.some((record) => record.author === inputs.self && record.postId === postId);
 
-/** The own restore is cause for a round above the floor. */
+/** The own restore is cause for a round above the floor, unless what was told leaves none: whoever told it is asked again. */
 const wishOut = (draft: Draft): boolean => {
   const { state, inputs } = draft;
   const floor = floorOf(state, inputs.members.n);
-  return floor !== null && inputs.folded && reached(state.rounds) <= floor && wishFor(draft, floor + 1);
+  if (floor === null || !inputs.folded || reached(state.rounds) > floor) return false;
+  return Number.isSafeInteger(floor + 1) && wishFor(draft, floor + 1);
 };
 
 /** Without memory: recover under an anchor above the floor, and wish for a round there until then. */

@@ -8,11 +8,12 @@ import { fallBehind } from "./Behind.ts";
 import type { Draft } from "./Draft.ts";
 import type { AgentId } from "../identity/Identifier.ts";
 import { askForPending, askForStated } from "./Lacking.ts";
+import { mayFollow, rest, takesPart } from "./Following.ts";
 import { completeAsLeader } from "./Leadership.ts";
 import { floorOf } from "./Floor.ts";
-import { areLeft, hasCandidate, isApart, isUnderWay } from "./State.ts";
+import { areLeft, hasCandidate, isApart, isUnderWay, reached } from "./State.ts";
 import { bind } from "./Statements.ts";
-import { reached, repeatWish, sayHere, wishFor } from "./Wishes.ts";
+import { repeatWish, sayHere, wishFor } from "./Wishes.ts";
 
 /** The k-th highest of some rounds, counted from 0, or -1 when there are too few. */
 const ranked = (rounds: ReadonlyArray<number>, k: number): number =>
@@ -39,9 +40,13 @@ export const changeRounds = (draft: Draft): boolean => {
   // Who lost its memory may have stated rounds that it does not remember: it follows the statements of others, above its floor.
   const floor = state.restored === null ? rounds.bound : (floorOf(state, n) ?? Infinity);
   const bindingRound = state.restored === null ? Math.max(quorumAt, statedAt) : statedAt;
-  if (bindingRound > Math.max(rounds.bound, floor)) return bind(draft, bindingRound);
+  const isBinding = bindingRound > Math.max(rounds.bound, floor);
   const joined = ranked(wished, f);
-  if (joined > reached(rounds)) return wishFor(draft, joined);
+  if ((isBinding || joined > reached(rounds)) && mayFollow(draft)) {
+    // The first wish above the bound is free: the statement for it may follow at once.
+    if (isBinding || rounds.wish > rounds.bound) rest(draft);
+    return isBinding ? bind(draft, bindingRound) : wishFor(draft, joined);
+  }
   if (isOfAnotherRouter(draft)) return wishFor(draft, rounds.bound + 1) || completeAsLeader(draft);
   return completeAsLeader(draft);
 };
@@ -65,6 +70,7 @@ export const stallTick = (draft: Draft): void => {
     Object.entries(wishes).filter(([id, round]) => id !== inputs.self && round >= bound).length + 1;
   const cause = changing ? there >= quorum : heard.length + 1 >= quorum;
   draft.changeRounds({ heard: [], stall: { at: inputs.now + intervalMs, intervalMs } });
+  if (!takesPart(draft)) return lapse(draft);
   if (isUnderWay(state) || hasCandidate(state) || isOfAnotherRouter(draft) || state.restored !== null) {
     if (cause) wishFor(draft, bound + 1);
     else if (!isUnderWay(state)) sayHere(draft);

@@ -185,6 +185,8 @@ export interface Rounds {
   readonly completed: number;
   /** A member showed its vote in the open slot for a record that is not here: work that this member cannot see. */
   readonly called: boolean;
+  /** Others moved this member to a round: until its anchor is accepted they move it no further before this; null when they may. */
+  readonly restsUntil: number | null;
   readonly stall: { readonly at: number; readonly intervalMs: number } | null;
   /** Members heard since the last progress. */
   readonly heard: ReadonlyArray<AgentId>;
@@ -202,9 +204,13 @@ export const noRounds: Rounds = {
   shown: {},
   completed: 0,
   called: false,
+  restsUntil: null,
   stall: null,
   heard: [],
 };
+
+/** The round that this member is past: bound to, or wishing for. */
+export const reached = ({ bound, wish }: Rounds): number => Math.max(bound, wish);
 
 /** What is kept of a void record: enough to know it again, and to say again why. */
 export interface VoidRecord extends Pick<Named, "recordHash" | "actionHash" | "height"> {
@@ -386,6 +392,7 @@ export const nextWake = (state: State): number | null => {
     state.yieldUntil,
     state.behind?.askAt,
     state.rounds.stall?.at,
+    state.rounds.restsUntil,
     state.restored?.askAt,
   ].filter((time) => time !== undefined && time !== null);
   return times.length === 0 ? null : Math.min(...times);

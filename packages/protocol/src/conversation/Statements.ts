@@ -6,6 +6,7 @@ import * as Statement from "../history/Statement.ts";
 import { askForStated } from "./Lacking.ts";
 import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
+import { horizonOf } from "./Following.ts";
 import type { StatementPacket } from "./Packet.ts";
 import { bestPrepared } from "./Preparation.ts";
 import { headProofOf, isProven, preparedProofOf } from "./Proofs.ts";
@@ -74,12 +75,17 @@ export const takeStatement = (
     return draft.note("a statement is not its sender's");
   }
   const leads = Reanchor.leaderOf(inputs.members, round) === inputs.self;
-  if (round < rounds.bound || isKnown(draft, packet, leads)) return;
+  const horizon = horizonOf(draft);
+  const isFar = round > horizon;
+  if (isFar ? (rounds.wishes[from] ?? 0) >= horizon : round < rounds.bound || isKnown(draft, packet, leads))
+    return;
   const believed =
     statement.membershipHash === inputs.members.membershipHash &&
     card !== undefined &&
     Statement.verify(inputs.trust.verifier, card.signingKey, statement, signature);
   if (!believed) return draft.note("a statement does not verify");
+  // It says of every round below it that its signer would be there, which is what a wish says.
+  if (isFar) return draft.changeRounds({ wishes: raise(rounds.wishes, from, horizon) });
   if (!isProven(draft, packet)) return draft.note("a statement without its proof is passed over");
   draft.changeRounds({
     wishes: raise(rounds.wishes, from, round),

@@ -6,6 +6,7 @@ import { actionVoteOf } from "../history/VerifyRecord.ts";
 import { askAnew, askNext } from "./Behind.ts";
 import { repeatCarrying } from "./Carrying.ts";
 import type { Draft } from "./Draft.ts";
+import { endRest, rest } from "./Following.ts";
 import { multicastVotes } from "./OwnVotes.ts";
 import { expire, repeatWithdrawals } from "./Refusals.ts";
 import { restoredTick } from "./Restored.ts";
@@ -17,6 +18,7 @@ import { isCarrying, isVoting, subjectOf } from "./State.ts";
 export const tick = (draft: Draft): void => {
   const { state, inputs } = draft;
   if (state.yieldUntil !== null && state.yieldUntil <= inputs.now) endCourtesy(draft);
+  endRest(draft);
   expireIntents(draft);
   if (state.silence !== null && state.silence.at <= inputs.now) repeatOwnWork(draft);
   if (state.spread !== null && state.spread.at <= inputs.now) spread(draft);
@@ -30,7 +32,7 @@ export const tick = (draft: Draft): void => {
 export const resume = (draft: Draft): void => {
   const { state, inputs } = draft;
   state.silence = null;
-  state.rounds = { ...state.rounds, stall: null, heard: [] };
+  state.rounds = { ...state.rounds, stall: null, heard: [], restsUntil: null };
   endCourtesy(draft);
   if (state.spread !== null) state.spread = { ...state.spread, at: inputs.now + Limits.spreadStepMs };
   askAnew(draft);
@@ -51,10 +53,11 @@ export const mendTimes = (draft: Draft): void => {
     state.spread = { ...due, at: now + Limits.spreadStepMs };
   }
   if (state.yieldUntil !== null && state.yieldUntil > now + Limits.yieldMs) endCourtesy(draft);
-  const { stall } = state.rounds;
+  const { stall, restsUntil } = state.rounds;
   if (stall !== null && stall.at > now + stall.intervalMs) {
     state.rounds = { ...state.rounds, stall: { ...stall, at: now + stall.intervalMs } };
   }
+  if (restsUntil !== null && restsUntil > now + Limits.followMs) rest(draft);
   if (behind !== null && behind.askAt !== null && behind.askAt > now + behind.intervalMs) {
     state.behind = { ...behind, askAt: now + behind.intervalMs };
   }

@@ -5,10 +5,8 @@ import * as Statement from "../history/Statement.ts";
 import type { AgentId } from "../identity/Identifier.ts";
 import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
-import type { Rounds } from "./State.ts";
-
-/** The round that this member is past: bound to, or wishing for. */
-export const reached = ({ bound, wish }: Rounds): number => Math.max(bound, wish);
+import { horizonOf } from "./Following.ts";
+import { reached, type Rounds } from "./State.ts";
 
 /** Cause for a round: says so to everybody, or as soon as there is a connection. A wish binds nobody. */
 export const wishFor = (draft: Draft, round: number): boolean => {
@@ -45,10 +43,11 @@ const multicastWish = (draft: Draft, round: number): void => {
 export const raise = (map: Rounds["wishes"], signer: AgentId, round: number): Rounds["wishes"] =>
   round > (map[signer] ?? -1) ? { ...map, [signer]: round } : map;
 
-/** The highest round that each other member wished for is kept. */
+/** The highest round that each other member wished for is kept, up to the horizon. */
 export const takeWish = (draft: Draft, { from, laneSequence, packet }: ReceivedOf<"wish">): void => {
   const { signature, ...statement } = packet;
-  if (statement.round <= (draft.state.rounds.wishes[from] ?? 0)) return;
+  const round = Math.min(statement.round, horizonOf(draft));
+  if (round <= (draft.state.rounds.wishes[from] ?? 0)) return;
   const card = draft.inputs.members.cardOf(from);
   const believed =
     laneSequence !== null &&
@@ -56,5 +55,5 @@ export const takeWish = (draft: Draft, { from, laneSequence, packet }: ReceivedO
     card !== undefined &&
     Statement.verify(draft.inputs.trust.verifier, card.signingKey, statement, signature);
   if (!believed) return draft.note("a wish is not its sender's, or came outside the lane");
-  draft.changeRounds({ wishes: raise(draft.state.rounds.wishes, from, statement.round) });
+  draft.changeRounds({ wishes: raise(draft.state.rounds.wishes, from, round) });
 };

@@ -45,9 +45,9 @@ export const memoryMutants: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: `${fold}/Timers.ts`,
-        text: "  state.silence = null;\n  state.rounds = { ...state.rounds, stall: null, heard: [] };\n",
+        text: "  state.silence = null;\n  state.rounds = { ...state.rounds, stall: null, heard: [], restsUntil: null };\n",
         replacement:
-          "  state.silence = null;\n  state.slot = { ...state.slot, lock: null, actionVote: null };\n  state.open = state.open.map((record) => ({ ...record, action: {} }));\n  state.rounds = { ...state.rounds, stall: null, heard: [] };\n",
+          "  state.silence = null;\n  state.slot = { ...state.slot, lock: null, actionVote: null };\n  state.open = state.open.map((record) => ({ ...record, action: {} }));\n  state.rounds = { ...state.rounds, stall: null, heard: [], restsUntil: null };\n",
       },
     ],
     scenario: null,
@@ -59,9 +59,9 @@ export const memoryMutants: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: `${fold}/Timers.ts`,
-        text: "  state.silence = null;\n  state.rounds = { ...state.rounds, stall: null, heard: [] };\n",
+        text: "  state.silence = null;\n  state.rounds = { ...state.rounds, stall: null, heard: [], restsUntil: null };\n",
         replacement:
-          "  state.silence = null;\n  state.slot = { ...state.slot, durabilityVote: null };\n  state.rounds = { ...state.rounds, stall: null, heard: [] };\n",
+          "  state.silence = null;\n  state.slot = { ...state.slot, durabilityVote: null };\n  state.rounds = { ...state.rounds, stall: null, heard: [], restsUntil: null };\n",
       },
     ],
     scenario: null,

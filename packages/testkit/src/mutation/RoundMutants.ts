@@ -46,6 +46,19 @@ export const roundMutants: ReadonlyArray<Mutant> = [
     seeds: 300,
   },
   {
+    name: "follow-any-round",
+    why: "A single wish for the last round that there is leaves a conversation of two or three no other to go on in.",
+    edits: [
+      {
+        file: `${fold}/Following.ts`,
+        text: "return Math.max(own, anchor?.round ?? 0) + Limits.roundsAheadMax;",
+        replacement: "return Infinity;",
+      },
+    ],
+    scenario: "slips",
+    seeds: 300,
+  },
+  {
     name: "wish-binds",
     why: "An owner's command at one member must not cost the conversation that member's vote.",
     edits: [

@@ -13,6 +13,7 @@ import * as Statement from "@social-harness/protocol/history/Statement";
 import * as VerifyRecord from "@social-harness/protocol/history/VerifyRecord";
 import { roundDeeds } from "./ByzantineRounds.ts";
 import { certifiedBy, genesisAnchorOf } from "./Certify.ts";
+import { farDeeds } from "./FarRounds.ts";
 import type { Member } from "./FoldWorld.ts";
 import { createLiars, type Deed, headOf, type Liars, type LiarsOptions, type VoteKind } from "./Liars.ts";
 
@@ -282,6 +283,7 @@ export const createByzantine = ({ nuisance, secretive, ...options }: ByzantineOp
     ...catchingUp(liars),
     ...meddling(liars),
     ...roundDeeds(liars, secretive),
+    ...farDeeds(liars),
   ];
   const answer = answering(liars);
   const split = splitting(liars);

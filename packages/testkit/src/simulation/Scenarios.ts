@@ -48,6 +48,8 @@ export interface Environment {
   readonly clockJump: number;
   /** An owner asks for another round. */
   readonly ownerWish: number;
+  /** A member wishes for a round far beyond the others', for no cause. */
+  readonly slip: number;
   /** An owner withdraws a post that has not ended. */
   readonly ownerWithdraw: number;
   /** Owners change their minds about letting the others open the conversation. */
@@ -113,6 +115,7 @@ const fair = (random: Random, n: number): Environment => ({
   gap: 0,
   clockJump: 0,
   ownerWish: 0,
+  slip: 0,
   ownerWithdraw: 0,
   contactPolicy: 0,
   router: "correct",
@@ -215,7 +218,7 @@ export const scenarios = {
   },
   /** A correct Router; crashes, losses, gaps, clocks and absent members as they come. */
   weather: {
-    weight: 10,
+    weight: 8,
     draw: (random) => {
       const environment = sized(random);
       const f = faultsOf(environment.n);
@@ -303,6 +306,16 @@ export const scenarios = {
       const ownerWish = random.chance(0.5) ? 0.01 + random.next() * 0.05 : environment.ownerWish;
       return { ...environment, restored: 1 + random.below(most), opened: random.chance(0.8), ownerWish };
     },
+  },
+  /** Members who wish for rounds that nobody is near, where the word of one moves all: from four on it moves nobody. */
+  slips: {
+    weight: 2,
+    draw: (random) => ({
+      ...weather(random, random.pick([2, 2, 3])),
+      slip: 0.002 + random.next() * 0.03,
+      ownerWish: random.next() * 0.02,
+      opened: random.chance(0.8),
+    }),
   },
   /** Real stores and hosts, turns that are lost at every point, and now and then more posts than a page holds. */
   ingress: {

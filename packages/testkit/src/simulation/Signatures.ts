@@ -10,6 +10,7 @@ import type {
   RecordHash,
 } from "@social-harness/protocol/identity/Identifier";
 import type { RecordCore } from "@social-harness/protocol/history/Record";
+import * as Limits from "@social-harness/protocol/Limits";
 import type { OwnVote } from "./Disk.ts";
 import type { Committed, Member } from "./FoldWorld.ts";
 import { thresholdsOf, violate } from "./Violation.ts";
@@ -199,7 +200,7 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
   };
 
   const takeStatement = (committed: Committed, { statement, signature }: StatementPacket): void => {
-    const { member, after } = committed;
+    const { member, before, after } = committed;
     const signed = signedBy(member.id);
     const { round } = statement;
     const known = signed.statements.get(round);
@@ -208,6 +209,9 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
     if (known !== undefined && !member.hasForgotten)
       violate("one statement a round", `${member.index} stated twice in round ${round}`);
     if (round < signed.bound) violate("rounds", `${member.index} stated a round below the one that binds it`);
+    const reached = Math.max(signed.bound, before.state.anchor?.round ?? 0);
+    if (!member.hasForgotten && round > reached + Limits.roundsAheadMax)
+      violate("cause", `${member.index} followed others from round ${reached} to ${round} at once`);
     if (!member.hasForgotten) askStated(committed, statement, signed);
     askCause(committed, round);
     if (after.state.rounds.bound < round)
@@ -248,8 +252,9 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
       }
     },
     askSent: (from, packet) => {
-      const { signatures } = signedBy(from);
-      if (ownSignaturesIn(from, packet).some((signature) => !signatures.has(signature)))
+      const signed = signedBy(from);
+      if (packet.kind === "wish") signed.wish = Math.max(signed.wish, packet.round);
+      if (ownSignaturesIn(from, packet).some((signature) => !signed.signatures.has(signature)))
         violate("I7", "a signature left that its signer's disk does not hold");
     },
     provable: ({ head, prepared }) => {

@@ -4,6 +4,7 @@
 import type { Packet } from "@social-harness/protocol/conversation/Packet";
 import type { Content } from "@social-harness/protocol/history/Content";
 import type { Disk } from "./Disk.ts";
+import { slip } from "./FarRounds.ts";
 import type { Envelope, Member, World } from "./FoldWorld.ts";
 import type { Ingress, StoreBackup } from "./Ingress.ts";
 import { mix, type Random } from "./Random.ts";
@@ -192,6 +193,10 @@ const accidents = ({ world, environment, random, honest, ingress, note }: Run) =
     if (random.chance(environment.ownerWithdraw)) withdraw(member);
     if (random.chance(environment.contactPolicy)) changePolicy(member);
     if (environment.restored > 0 && random.chance(0.05)) backUpOrRestore(member);
+    if (environment.slip > 0 && random.chance(environment.slip)) {
+      note(`${index} wishes for a round far away`);
+      slip(world, member, random);
+    }
   };
 };
 
