@@ -111,6 +111,20 @@ export const written = (disk: Disk, self: AgentId, state: State, commands: Reado
   return { ...disk, state, records, cores, anchors, intents, ownVotes, pending, outbox };
 };
 
+/**
+ * As the endpoint does it when it finds that its memory is lost: an open intent that a clock, set back since, dates into the
+ * future is as old as the rest of the disk.
+ */
+export const aged = (disk: Disk, before: State): Disk => {
+  const { restored } = disk.state;
+  if (restored === null || restored.at === before.restored?.at) return disk;
+  const { at } = restored;
+  const intents = disk.intents.map((stored) =>
+    stored.outcome === null && stored.createdAt >= at ? { ...stored, createdAt: at - 1 } : stored,
+  );
+  return { ...disk, intents };
+};
+
 const carries =
   (author: AgentId, postId: PostId) =>
   ({ recordCore: { action } }: HistoryRecord): boolean =>

@@ -13,7 +13,7 @@ import * as Limits from "@social-harness/protocol/Limits";
 import { type AgentId, PostId, type RouterInstanceId } from "@social-harness/protocol/identity/Identifier";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
 import type { Agent } from "./Agents.ts";
-import { blank, type Disk, type Outgoing, readsOf, reread, written } from "./Disk.ts";
+import { aged, blank, type Disk, type Outgoing, readsOf, reread, written } from "./Disk.ts";
 import type { Random } from "./Random.ts";
 import * as Router from "./Router.ts";
 import { plainWire, type Wire } from "./Wire.ts";
@@ -199,7 +199,7 @@ export const createWorld = ({ agents, trust, wire = plainWire }: WorldOptions): 
         admits: (author) => world.admits(member, author),
         reads: world.isTold ? { ...readsOf(after), hasSigned: () => true } : readsOf(after),
       });
-      after = written(after, member.id, result.state, result.commands);
+      after = aged(written(after, member.id, result.state, result.commands), after.state);
       commands.push(...result.commands);
     }
     const committed: Committed = { member, before: member.disk, after, commands };
