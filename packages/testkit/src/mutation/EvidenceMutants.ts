@@ -158,4 +158,30 @@ export const evidenceMutants: ReadonlyArray<Mutant> = [
     scenario: "rounds",
     seeds: 2_000,
   },
+  {
+    name: "prepared-under-any-anchor",
+    why: "A certificate proves its round through its anchor alone: with another beside it an old record looks new.",
+    edits: [
+      {
+        file: `${fold}/Proofs.ts`,
+        text: "if (Record.anchorHashOf(anchor) !== action.anchorHash || !isCertificate(draft, action)) return false;",
+        replacement: "if (!isCertificate(draft, action)) return false;",
+      },
+    ],
+    scenario: "schemes",
+    seeds: 1_000,
+  },
+  {
+    name: "claimed-round-accepted",
+    why: "A leader that lies about the round of what it carries has an older record go before a newer one.",
+    edits: [
+      {
+        file: `${fold}/Acceptance.ts`,
+        text: "  return proven >= carried.round;",
+        replacement: "  return proven >= -1;",
+      },
+    ],
+    scenario: "schemes",
+    seeds: 600,
+  },
 ];

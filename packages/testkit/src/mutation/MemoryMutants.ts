@@ -119,4 +119,95 @@ export const memoryMutants: ReadonlyArray<Mutant> = [
     scenario: "restored",
     seeds: 4_000,
   },
+  {
+    name: "restored-leader-completes",
+    why: "A leader without its memory may have completed its round already, from other statements.",
+    edits: [
+      {
+        file: `${fold}/Leadership.ts`,
+        text: "  if (state.restored !== null && bound <= (floorOf(state, members.n) ?? bound)) return false;\n",
+        replacement: "",
+      },
+    ],
+    scenario: "restored",
+    seeds: 3_000,
+  },
+  {
+    name: "restored-binds-on-wishes",
+    why: "Who lost its memory may have stated a round that it does not remember: wishes are no cause to state it again.",
+    edits: [
+      {
+        file: `${fold}/Rounds.ts`,
+        text: "state.restored === null ? Math.max(quorumAt, statedAt) : statedAt;",
+        replacement: "Math.max(quorumAt, statedAt);",
+      },
+    ],
+    scenario: "restored",
+    seeds: 1000,
+  },
+  {
+    name: "floor-of-the-slowest",
+    why: "Members that missed a round say nothing about whether this one voted in it.",
+    edits: [
+      {
+        file: `${fold}/Floor.ts`,
+        text: "const place = n < 4 ? 1 : n - 2 * faultsOf(n) - missing;",
+        replacement: "const place = n < 4 ? n - 1 : Math.max(told.length, missing);",
+      },
+    ],
+    scenario: "restored",
+    seeds: 4_000,
+  },
+  {
+    name: "old-answers-count",
+    why: "An answer from before the loss does not know of the rounds in which this member voted since.",
+    edits: [
+      {
+        file: `${fold}/Restored.ts`,
+        text: "|| afterRecordHash !== restored.question) return;",
+        replacement: ") return;",
+      },
+    ],
+    scenario: "restored",
+    seeds: 3_000,
+  },
+  {
+    name: "forgotten-vote-unnoticed",
+    why: "A vote of its own that its disk does not hold is how a member finds out that its memory is lost.",
+    edits: [
+      {
+        file: `${fold}/Votes.ts`,
+        text: "      if (isForgotten) loseMemory(draft);\n",
+        replacement: "",
+      },
+    ],
+    scenario: "restored",
+    seeds: 300,
+  },
+  {
+    name: "forgotten-vote-in-page-unnoticed",
+    why: "A record that this member voted for and does not remember says the same when a page brings it.",
+    edits: [
+      {
+        file: `${fold}/CatchUp.ts`,
+        text: "    if (isForgotten(draft, record)) loseMemory(draft);\n",
+        replacement: "",
+      },
+    ],
+    scenario: "restored",
+    seeds: 300,
+  },
+  {
+    name: "old-intents-proposed",
+    why: "What the lost memory may have proposed may be certified already, or be again as another record.",
+    edits: [
+      {
+        file: `${fold}/Restored.ts`,
+        text: "    if (next === null || next.createdAt > restored.at) return old;",
+        replacement: "    return old;",
+      },
+    ],
+    scenario: "restored",
+    seeds: 600,
+  },
 ];

@@ -26,7 +26,7 @@ const occurrences = (source: string, text: string): number => source.split(text)
 
 /** Edits whose text does not occur exactly once, as readable lines. */
 export const problemsOf = (
-  { name, edits }: Mutant,
+  { name, edits }: Pick<Mutant, "name" | "edits">,
   read: (file: string) => string | null,
 ): ReadonlyArray<string> =>
   edits.flatMap(({ file, text }) => {
@@ -38,7 +38,7 @@ export const problemsOf = (
 
 /** Exchanges every text of a mutant. Throws when one does not occur exactly once. */
 export const apply = (
-  mutant: Mutant,
+  mutant: Pick<Mutant, "name" | "edits">,
   read: (file: string) => string,
   write: (file: string, source: string) => void,
 ): void => {

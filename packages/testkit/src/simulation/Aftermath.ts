@@ -6,7 +6,7 @@ import type { PostId } from "@social-harness/protocol/identity/Identifier";
 import { calm } from "./Calm.ts";
 import type { Member, World } from "./FoldWorld.ts";
 import { mix } from "./Random.ts";
-import type { Environment } from "./Scenarios.ts";
+import type { Environment } from "./Environment.ts";
 import type { Run } from "./Storm.ts";
 import { violate } from "./Violation.ts";
 

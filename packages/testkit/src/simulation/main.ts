@@ -11,6 +11,7 @@ import { type Minimised, minimise } from "./Minimise.ts";
 import { createRandom } from "./Random.ts";
 import { isScenarioName, realEvery, type ScenarioName, scenarioNames } from "./Scenarios.ts";
 import { simulate } from "./Simulation.ts";
+import { runTight } from "./TightLimits.ts";
 import { runInJobs } from "./Workers.ts";
 
 /** A run over all scenarios of so many seeds must reach every cell. */
@@ -72,8 +73,10 @@ const { values } = parseArgs({
     jobs: { type: "string" },
     json: { type: "boolean", default: false },
     trace: { type: "boolean", default: false },
+    tight: { type: "boolean", default: false },
   },
 });
+if (values.tight) process.exit(runTight(process.argv.slice(2).filter((argument) => argument !== "--tight")));
 const named = values.scenario ?? null;
 const scenario =
   named === null || isScenarioName(named)

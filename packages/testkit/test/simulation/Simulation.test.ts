@@ -9,7 +9,7 @@ import { openConversation } from "@social-harness/testkit/simulation/Certify";
 import { createWorld, type Member, type World } from "@social-harness/testkit/simulation/FoldWorld";
 import { failureOf } from "@social-harness/testkit/simulation/Minimise";
 import { watch } from "@social-harness/testkit/simulation/Oracles";
-import type { Environment } from "@social-harness/testkit/simulation/Scenarios";
+import type { Environment } from "@social-harness/testkit/simulation/Environment";
 import { simulate } from "@social-harness/testkit/simulation/Simulation";
 
 /** Runs seeds and fails with a line for each that broke something, so that it can be run again alone. */
