@@ -54,19 +54,6 @@ export const evidenceMutants: ReadonlyArray<Mutant> = [
     seeds: 500,
   },
   {
-    name: "certificates-without-core-unverified",
-    why: "Whoever believes that the slot is decided stops voting in it and waits for a record that does not exist.",
-    edits: [
-      {
-        file: `${fold}/Votes.ts`,
-        text: "if (Object.keys(action).length < actionThresholdOf(inputs.members.n, known.height)) {",
-        replacement: "if (Object.keys(action).length < 1) {",
-      },
-    ],
-    scenario: "nuisance",
-    seeds: 1_000,
-  },
-  {
     name: "notices-unverified",
     why: "A notice makes a record final at once.",
     edits: [
@@ -157,5 +144,31 @@ export const evidenceMutants: ReadonlyArray<Mutant> = [
     ],
     scenario: "rounds",
     seeds: 2_000,
+  },
+  {
+    name: "prepared-under-any-anchor",
+    why: "A certificate proves its round through its anchor alone: with another beside it an old record looks new.",
+    edits: [
+      {
+        file: `${fold}/Proofs.ts`,
+        text: "if (Record.anchorHashOf(anchor) !== action.anchorHash || !isCertificate(draft, action)) return false;",
+        replacement: "if (!isCertificate(draft, action)) return false;",
+      },
+    ],
+    scenario: "schemes",
+    seeds: 1_000,
+  },
+  {
+    name: "claimed-round-accepted",
+    why: "A leader that lies about the round of what it carries has an older record go before a newer one.",
+    edits: [
+      {
+        file: `${fold}/Acceptance.ts`,
+        text: "  return proven >= carried.round;",
+        replacement: "  return proven >= -1;",
+      },
+    ],
+    scenario: "schemes",
+    seeds: 600,
   },
 ];

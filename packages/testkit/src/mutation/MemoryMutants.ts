@@ -94,19 +94,6 @@ export const memoryMutants: ReadonlyArray<Mutant> = [
     seeds: 500,
   },
   {
-    name: "refuse-forgotten-vote",
-    why: "After it has recovered a member does not know either what it voted for before, and the round may carry that.",
-    edits: [
-      {
-        file: `${fold}/Restored.ts`,
-        text: "  return state.recovered !== null && (draft.roundOf(anchorHash) ?? 0) <= state.recovered.floor;\n",
-        replacement: "  return false;\n",
-      },
-    ],
-    scenario: "restored",
-    seeds: 4_000,
-  },
-  {
     name: "floor-of-own-disk",
     why: "What the old disk knows is no bound for what its member signed since.",
     edits: [
@@ -131,5 +118,96 @@ export const memoryMutants: ReadonlyArray<Mutant> = [
     ],
     scenario: "restored",
     seeds: 4_000,
+  },
+  {
+    name: "restored-leader-completes",
+    why: "A leader without its memory may have completed its round already, from other statements.",
+    edits: [
+      {
+        file: `${fold}/Leadership.ts`,
+        text: "  if (state.restored !== null && bound <= (floorOf(state, members.n) ?? bound)) return false;\n",
+        replacement: "",
+      },
+    ],
+    scenario: "restored",
+    seeds: 3_000,
+  },
+  {
+    name: "restored-binds-on-wishes",
+    why: "Who lost its memory may have stated a round that it does not remember: wishes are no cause to state it again.",
+    edits: [
+      {
+        file: `${fold}/Rounds.ts`,
+        text: "state.restored === null ? Math.max(quorumAt, statedAt) : statedAt;",
+        replacement: "Math.max(quorumAt, statedAt);",
+      },
+    ],
+    scenario: "restored",
+    seeds: 1000,
+  },
+  {
+    name: "floor-of-the-slowest",
+    why: "Members that missed a round say nothing about whether this one voted in it.",
+    edits: [
+      {
+        file: `${fold}/Floor.ts`,
+        text: "const place = n < 4 ? 1 : n - 2 * faultsOf(n) - missing;",
+        replacement: "const place = n < 4 ? n - 1 : Math.max(told.length, missing);",
+      },
+    ],
+    scenario: "restored",
+    seeds: 4_000,
+  },
+  {
+    name: "old-answers-count",
+    why: "An answer from before the loss does not know of the rounds in which this member voted since.",
+    edits: [
+      {
+        file: `${fold}/Restored.ts`,
+        text: "|| afterRecordHash !== restored.question) return;",
+        replacement: ") return;",
+      },
+    ],
+    scenario: "restored",
+    seeds: 3_000,
+  },
+  {
+    name: "forgotten-vote-unnoticed",
+    why: "A vote of its own that its disk does not hold is how a member finds out that its memory is lost.",
+    edits: [
+      {
+        file: `${fold}/Votes.ts`,
+        text: "      if (isForgotten) heedForgotten(draft, named.recordHash, draft.roundOf(named.anchorHash));\n",
+        replacement: "",
+      },
+    ],
+    scenario: "restored",
+    seeds: 300,
+  },
+  {
+    name: "forgotten-vote-in-page-unnoticed",
+    why: "A record that this member voted for and does not remember says the same when a page brings it.",
+    edits: [
+      {
+        file: `${fold}/CatchUp.ts`,
+        text: "    heedForgotten(draft, recordHash, Reanchor.bodyOf(anchor).round);\n",
+        replacement: "",
+      },
+    ],
+    scenario: "restored",
+    seeds: 300,
+  },
+  {
+    name: "old-intents-proposed",
+    why: "What the lost memory may have proposed may be certified already, or be again as another record.",
+    edits: [
+      {
+        file: `${fold}/Restored.ts`,
+        text: "    if (next === null || next.createdAt > restored.at) return old;",
+        replacement: "    return old;",
+      },
+    ],
+    scenario: "restored",
+    seeds: 600,
   },
 ];

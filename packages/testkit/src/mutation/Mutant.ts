@@ -30,7 +30,7 @@ const occurrences = (source: string, text: string): number => source.split(text)
 
 /** Edits whose text does not occur exactly once, as readable lines. */
 export const problemsOf = (
-  { name, edits }: Bug,
+  { name, edits }: Pick<Bug, "name" | "edits">,
   read: (file: string) => string | null,
 ): ReadonlyArray<string> =>
   edits.flatMap(({ file, text }) => {
@@ -42,7 +42,7 @@ export const problemsOf = (
 
 /** Exchanges every text of a bug. Throws when one does not occur exactly once. */
 export const apply = (
-  bug: Bug,
+  bug: Pick<Bug, "name" | "edits">,
   read: (file: string) => string,
   write: (file: string, source: string) => void,
 ): void => {

@@ -1,5 +1,6 @@
 // All deliberate bugs that the simulator has to see.
 
+import { endingMutants } from "./EndingMutants.ts";
 import { evidenceMutants } from "./EvidenceMutants.ts";
 import { ingressMutants } from "./IngressMutants.ts";
 import { memoryMutants } from "./MemoryMutants.ts";
@@ -10,6 +11,7 @@ import { slotMutants } from "./SlotMutants.ts";
 
 export const mutants: ReadonlyArray<Mutant> = [
   ...slotMutants,
+  ...endingMutants,
   ...evidenceMutants,
   ...roundMutants,
   ...progressMutants,

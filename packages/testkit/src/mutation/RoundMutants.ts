@@ -284,4 +284,43 @@ export const roundMutants: ReadonlyArray<Mutant> = [
     scenario: "opening",
     seeds: 1_000,
   },
+  {
+    name: "follow-any-anchor",
+    why: "A round that names another anchor than its base's makes records that no auditor accepts.",
+    edits: [
+      {
+        file: `${fold}/Acceptance.ts`,
+        text: "  if (below !== null && below.recordCore.anchorHash !== body.previousAnchorHash) return false;\n",
+        replacement: "",
+      },
+    ],
+    scenario: "schemes",
+    seeds: 600,
+  },
+  {
+    name: "vote-for-former-router",
+    why: "A vote under an anchor of a Router that is gone follows no lane that this member is shown.",
+    edits: [
+      {
+        file: `${fold}/OwnVotes.ts`,
+        text: "  isVoting(state) &&\n  (state.anchor === null || state.anchor.routerInstanceId === inputs.routerInstanceId);",
+        replacement: "  isVoting(state);",
+      },
+    ],
+    scenario: "replaced",
+    seeds: 300,
+  },
+  {
+    name: "open-round-by-anyone",
+    why: "At the first height of a round its leader's word decides which proposal goes first, not that of whoever repeats one.",
+    edits: [
+      {
+        file: `${fold}/Settle.ts`,
+        text: "(record.relays[leader] ?? null);",
+        replacement: "(Object.values(record.relays)[0] ?? record.laneSequence);",
+      },
+    ],
+    scenario: "liars",
+    seeds: 300,
+  },
 ];

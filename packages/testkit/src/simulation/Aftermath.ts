@@ -6,7 +6,7 @@ import type { PostId } from "@social-harness/protocol/identity/Identifier";
 import { calm } from "./Calm.ts";
 import type { Member, World } from "./FoldWorld.ts";
 import { mix } from "./Random.ts";
-import type { Environment } from "./Scenarios.ts";
+import type { Environment } from "./Environment.ts";
 import type { Run } from "./Storm.ts";
 import { violate } from "./Violation.ts";
 
@@ -115,7 +115,7 @@ const askStaged = (present: ReadonlyArray<Member>): void => {
 /** That nothing is left to do: no timer runs, and no record is open unless a liar proposed what nobody will vote for. */
 const askRest = ({ environment }: Run, honest: ReadonlyArray<Member>, rested: boolean): void => {
   const busy = honest.find(({ disk }) => disk.state.open.length > 0);
-  const isDone = environment.byzantine === 0 || environment.nuisance;
+  const isDone = environment.byzantine === 0 || (environment.nuisance && environment.scheme === null);
   if (isDone && busy !== undefined) violate("rest", `member ${busy.index} keeps open records`);
   // Who waits for a round of the others goes on saying so.
   const isWaiting = remembering(honest).length < honest.length && environment.n > 3;

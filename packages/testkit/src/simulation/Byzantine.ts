@@ -15,6 +15,7 @@ import { roundDeeds } from "./ByzantineRounds.ts";
 import { certifiedBy, genesisAnchorOf } from "./Certify.ts";
 import { farDeeds } from "./FarRounds.ts";
 import type { Member } from "./FoldWorld.ts";
+import { type SchemeName, schemes } from "./schemes/Schemes.ts";
 import { createLiars, type Deed, headOf, type Liars, type LiarsOptions, type VoteKind } from "./Liars.ts";
 
 export interface Byzantine {
@@ -27,7 +28,16 @@ export interface Byzantine {
 export interface ByzantineOptions extends LiarsOptions {
   readonly nuisance: boolean;
   readonly secretive: boolean;
+  /** What these liars are after above all. */
+  readonly scheme: SchemeName | null;
+  /** They do one thing again and again. */
+  readonly stubborn: boolean;
 }
+
+/** How much of what they do belongs to their scheme. */
+const schemeShare = 0.7;
+/** How often in a row a stubborn liar does what it always does. */
+const insistence = 3;
 
 /** Whose question is waiting is mostly answered before anything else is done: an answer may well be a trap. */
 const answersFirst = 0.7;
@@ -274,7 +284,13 @@ const meddling = ({ random, packets, members, world, send }: Liars): ReadonlyArr
   return [replay, distort, distort];
 };
 
-export const createByzantine = ({ nuisance, secretive, ...options }: ByzantineOptions): Byzantine => {
+export const createByzantine = ({
+  nuisance,
+  secretive,
+  scheme,
+  stubborn,
+  ...options
+}: ByzantineOptions): Byzantine => {
   const liars = createLiars(options);
   const { random, members, honest } = liars;
   const deeds: ReadonlyArray<Deed> = [
@@ -285,12 +301,20 @@ export const createByzantine = ({ nuisance, secretive, ...options }: ByzantineOp
     ...roundDeeds(liars, secretive),
     ...farDeeds(liars),
   ];
+  const schemed = scheme === null ? [] : schemes[scheme](liars);
   const answer = answering(liars);
   const split = splitting(liars);
+  const habit = random.pick(schemed.length > 0 ? schemed : deeds);
+  const insist = (): void => {
+    for (let i = 0; i < insistence; i++) habit(random.pick(members), random.pick(honest));
+  };
   return {
     split: (near) => split(random.pick(members), near),
     act: () => {
-      if (!answer()) random.pick(deeds)(random.pick(members), random.pick(honest));
+      if (stubborn && random.chance(schemeShare)) return insist();
+      const isSchemed = schemed.length > 0 && random.chance(schemeShare);
+      if (isSchemed) random.pick(schemed)(random.pick(members), random.pick(honest));
+      else if (!answer()) random.pick(deeds)(random.pick(members), random.pick(honest));
     },
   };
 };

@@ -116,8 +116,8 @@ export interface World {
   readonly rollBackRouter: (length: number, random: Random) => void;
   /** From now on the Router shows each member its own order of the lane; null makes it honest again. */
   readonly forkRouter: (random: Random | null) => void;
-  /** A member's disk comes back as it was. The Router remembers more. */
-  readonly restore: (index: number, disk: Disk) => void;
+  /** A member's disk comes back as it was. The Router remembers more and says so, unless it has forgotten as much itself. */
+  readonly restore: (index: number, disk: Disk, isNoticed?: boolean) => void;
   /** The earliest timer of any member that is up, in the world's time. */
   readonly nextWake: () => number | null;
   /** Feeds a tick to every member whose timer is due. */
@@ -377,10 +377,10 @@ export const createWorld = ({ agents, trust, wire = plainWire }: WorldOptions): 
       if (random === null) current.fork = null;
       else Router.fork(current, random);
     },
-    restore: (index, disk) => {
+    restore: (index, disk, isNoticed = true) => {
       const member = at(index);
       down(member);
-      member.forgot = true;
+      member.forgot = isNoticed;
       member.hasForgotten = true;
       // What the member acknowledged before is no longer in its mailbox, and what it was about to send is not sent again.
       member.disk = { ...disk, cursor: member.disk.cursor, outbox: [] };

@@ -1,7 +1,8 @@
 // A failing run made small: faults that it does not need are taken away, then steps, as long as the same invariant breaks.
 // Every attempt is a run of its own from the same seed, and their number is bounded, so the result is always the same.
 
-import { type Environment, faults, type ScenarioName } from "./Scenarios.ts";
+import { type Environment, faults } from "./Environment.ts";
+import type { ScenarioName } from "./Scenarios.ts";
 import { drawn, simulate } from "./Simulation.ts";
 import { invariantOf } from "./Violation.ts";
 

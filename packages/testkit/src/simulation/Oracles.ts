@@ -8,7 +8,9 @@ import { RecordError } from "@social-harness/protocol/history/RecordError";
 import { begin } from "@social-harness/protocol/history/VerifiedChain";
 import type { AgentId, AnchorHash, PostId } from "@social-harness/protocol/identity/Identifier";
 import { createAuditor } from "./Auditor.ts";
+import type { Outcome } from "./Disk.ts";
 import type { Committed, Member, World } from "./FoldWorld.ts";
+import { askAnchorNames, askHearsay, askMemory } from "./Hearsay.ts";
 import { createSignatures } from "./Signatures.ts";
 import { thresholdsOf, violate } from "./Violation.ts";
 
@@ -18,9 +20,10 @@ export interface Oracles {
 }
 
 /** Outcomes that promise that a post is in no chain and never will be. */
-const promisedAbsent = (outcome: string): boolean => outcome === "withdrawn" || outcome === "refused";
+const promisedAbsent = (outcome: Outcome): boolean => outcome === "withdrawn" || outcome === "refused";
 
-export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles => {
+/** `isWhole`: all that honest members say comes from their folds. Stories write words in members' names by hand. */
+export const watch = (world: World, byzantine: ReadonlySet<AgentId>, isWhole = false): Oracles => {
   const { members, trust } = world;
   const { quorum, holders, actionOf } = thresholdsOf(members.n);
   const honest = world.all.filter(({ id }) => !byzantine.has(id));
@@ -37,6 +40,8 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
   const absent = new Set<string>();
   /** By round, the anchor that was first accepted for it. */
   const accepted = new Map<number, AnchorHash>();
+  /** Which round each leader completed, over its whole life. */
+  const completions = new Set<string>();
   const lastPlaces = new Map<AgentId, number>();
   /** Who sent a proposal of which record. */
   const sent = new Set<string>();
@@ -175,6 +180,15 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
       violate("footing", `member ${member.index} accepted round ${round} without the chain up to its base`);
     if (carried !== null && !isCertified(carried) && !cores.has(carried))
       violate("footing", `member ${member.index} accepted round ${round} without the record that it carries`);
+    const above = carried === null ? undefined : cores.get(carried);
+    if (above !== undefined && above.action.previousRecordHash !== base)
+      violate(
+        "footing",
+        `member ${member.index} accepted round ${round}, which carries what stands elsewhere`,
+      );
+    const below = records.find(({ recordHash }) => recordHash === base)?.recordCore.anchorHash ?? null;
+    if (below !== body.previousAnchorHash)
+      violate("footing", `member ${member.index} accepted round ${round}, which follows another anchor`);
   };
 
   /** An honest leader completes its round once, and from anybody else nothing is accepted: its round has one anchor. */
@@ -184,7 +198,13 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
       auditor.askReanchor(command.anchor);
       askClaims(command.anchor);
     }
-    const { anchor } = after.state;
+    const { anchor, rounds } = after.state;
+    if (rounds.completed > before.state.rounds.completed) {
+      const completion = `${member.id} ${rounds.completed}`;
+      if (completions.has(completion))
+        violate("leader", `member ${member.index} completed round ${rounds.completed} twice`);
+      completions.add(completion);
+    }
     if (anchor === null || anchor.anchorHash === before.state.anchor?.anchorHash) return;
     if (anchor.round > 0 && anchor.round === before.state.anchor?.round)
       violate("leader", `member ${member.index} accepted two anchors of round ${anchor.round}`);
@@ -223,8 +243,17 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
       violate("proposal", `${member.index} proposed over another's lock`);
   };
 
+  /** What the old disk was about to propose may have been proposed, and more: without its memory nobody says it again. */
+  const askOldIntents = ({ member, before, after }: Committed): void => {
+    const { restored, proposal } = after.state;
+    if (restored === null || proposal === null || proposal.postId === before.state.proposal?.postId) return;
+    const intent = after.intents.find((stored) => stored.intent.postId === proposal.postId);
+    if (intent !== undefined && intent.createdAt <= restored.at)
+      violate("memory", `${member.index} proposed anew what it may have proposed before its loss`);
+  };
+
   /** What an author is told about its post is true. */
-  const askOutcome = ({ index, id }: Member, outcome: string, postId: PostId): void => {
+  const askOutcome = ({ index, id }: Member, outcome: Outcome, postId: PostId): void => {
     const post = `${id} ${postId}`;
     if (outcome === "certified" && !posted.has(post))
       violate("I4", `${index} was told of a certified post that is not`);
@@ -235,8 +264,11 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
 
   world.onCommitted.push((committed) => {
     const { member, before, commands } = committed;
+    if (isWhole) askMemory(committed);
     if (!isHonest(member)) return;
     signatures.take(committed);
+    if (isWhole) askHearsay(committed, signatures, (id) => !byzantine.has(id));
+    askAnchorNames(committed);
     let below = before.records;
     for (const command of commands) {
       if (command.kind !== "commit") continue;
@@ -250,6 +282,7 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>): Oracles =>
     askAnchor(committed);
     askLock(committed);
     askProposal(committed);
+    askOldIntents(committed);
   });
   world.onAccepted.push(({ from, packets }) => {
     for (const packet of packets)

@@ -2,90 +2,9 @@
 // about and leaves the rest to ordinary weather.
 
 import { faultsOf } from "@social-harness/protocol/history/Quorum";
+import type { Environment, RouterKind } from "./Environment.ts";
 import type { Random } from "./Random.ts";
-
-export type RouterKind = "correct" | "slow" | "restarts" | "rolls-back" | "replaced" | "equivocates";
-
-/** Every number but the counts is the probability of one step of the storm. */
-export interface Environment {
-  readonly n: number;
-  /** Members at the end of the list that are Byzantine, at most f. */
-  readonly byzantine: number;
-  /** Byzantine members never propose: honest members must get on with their work all the same. */
-  readonly nuisance: boolean;
-  /** Byzantine members show no certificate before its round is over. */
-  readonly secretive: boolean;
-  /** After the storm, Byzantine members split every slot that they can for ten minutes. */
-  readonly splitting: boolean;
-  /** How much of the storm is theirs. */
-  readonly mischief: number;
-  /** A certified GENESIS stands on every disk from the start. */
-  readonly opened: boolean;
-  /** Members still away when the storm has passed; with the Byzantine ones at most f. */
-  readonly absent: number;
-  readonly authors: number;
-  readonly postsPerAuthor: number;
-  readonly steps: number;
-  readonly crash: number;
-  readonly restart: number;
-  /** A turn is lost whole, before its commit. */
-  readonly die: number;
-  /** A member's store begins to refuse every write, for a while. */
-  readonly diskFull: number;
-  readonly disconnect: number;
-  readonly connect: number;
-  /** Some members lose the Router at once and cannot come back for a while. */
-  readonly partition: number;
-  readonly bagLoss: number;
-  readonly repeat: number;
-  /** Which lane envelopes do not open at times for single members, and how often. */
-  readonly laneLossOf: "evidence" | "certificates" | "proposals" | "any";
-  readonly laneLoss: number;
-  /** Losses come in spells in which a member understands nothing, not one by one. */
-  readonly deafness: number;
-  /** The Router loses part of a mailbox and says so. */
-  readonly gap: number;
-  readonly clockJump: number;
-  /** An owner asks for another round. */
-  readonly ownerWish: number;
-  /** A member wishes for a round far beyond the others', for no cause. */
-  readonly slip: number;
-  /** An owner withdraws a post that has not ended. */
-  readonly ownerWithdraw: number;
-  /** Owners change their minds about letting the others open the conversation. */
-  readonly contactPolicy: number;
-  readonly router: RouterKind;
-  /** How often the Router does what its kind says. */
-  readonly routerFault: number;
-  /** Members whose disk comes back as it was earlier; with the Byzantine and absent ones at most f where n >= 4. */
-  readonly restored: number;
-  /** Every honest member has a real endpoint store and a host that reads its inbox. */
-  readonly ingress: boolean;
-  /** Ed25519 instead of a keyed hash, and every envelope sealed, opened and decoded by the product's own code. */
-  readonly real: boolean;
-}
-
-/** The faults that a failing run may turn out not to need: setting one to 0 takes it away. */
-export const faults = [
-  "mischief",
-  "absent",
-  "crash",
-  "die",
-  "diskFull",
-  "disconnect",
-  "partition",
-  "bagLoss",
-  "repeat",
-  "laneLoss",
-  "deafness",
-  "gap",
-  "clockJump",
-  "ownerWish",
-  "ownerWithdraw",
-  "contactPolicy",
-  "routerFault",
-  "restored",
-] as const satisfies ReadonlyArray<keyof Environment>;
+import { schemeNames } from "./schemes/Schemes.ts";
 
 /** Nothing goes wrong; members and posts as many as the seed says. */
 const fair = (random: Random, n: number): Environment => ({
@@ -93,6 +12,8 @@ const fair = (random: Random, n: number): Environment => ({
   byzantine: 0,
   nuisance: false,
   secretive: false,
+  scheme: null,
+  stubborn: false,
   splitting: false,
   mischief: 0,
   opened: true,
@@ -121,6 +42,8 @@ const fair = (random: Random, n: number): Environment => ({
   router: "correct",
   routerFault: 0,
   restored: 0,
+  silent: false,
+  lateAnswers: 0,
   ingress: false,
   real: false,
 });
@@ -193,7 +116,7 @@ export const scenarios = {
    * another, and every round has something to decide.
    */
   rounds: {
-    weight: 12,
+    weight: 11,
     draw: (random) => {
       const isLying = random.chance(0.6);
       const environment = isLying
@@ -218,7 +141,7 @@ export const scenarios = {
   },
   /** A correct Router; crashes, losses, gaps, clocks and absent members as they come. */
   weather: {
-    weight: 8,
+    weight: 7,
     draw: (random) => {
       const environment = sized(random);
       const f = faultsOf(environment.n);
@@ -229,7 +152,7 @@ export const scenarios = {
   },
   /** A conversation that has yet to begin, under a Router that may change meanwhile. */
   opening: {
-    weight: 10,
+    weight: 9,
     draw: (random) => {
       const contactPolicy = random.chance(0.4) ? 0.02 : 0;
       const environment = { ...sized(random), opened: false, contactPolicy };
@@ -240,12 +163,12 @@ export const scenarios = {
   },
   slow: { weight: 2, draw: (random) => underRouter(random, "slow", 0.02) },
   restarts: { weight: 3, draw: (random) => underRouter(random, "restarts", 0.02) },
-  "rolled-back": { weight: 7, draw: (random) => underRouter(random, "rolls-back", 0.03) },
-  replaced: { weight: 8, draw: (random) => underRouter(random, "replaced", 0.02) },
-  equivocating: { weight: 7, draw: (random) => underRouter(random, "equivocates", 0.05) },
+  "rolled-back": { weight: 6, draw: (random) => underRouter(random, "rolls-back", 0.03) },
+  replaced: { weight: 7, draw: (random) => underRouter(random, "replaced", 0.02) },
+  equivocating: { weight: 6, draw: (random) => underRouter(random, "equivocates", 0.05) },
   /** One liar of four, or two of seven, with everything that liars can do. */
   liars: {
-    weight: 9,
+    weight: 8,
     draw: (random) => ({ ...lying(random, false), splitting: random.chance(0.2) }),
   },
   /** The same liars, who only never propose. */
@@ -270,6 +193,32 @@ export const scenarios = {
     }),
   },
   clocks: { weight: 3, draw: (random) => ({ ...sized(random), clockJump: 0.01 + random.next() * 0.05 }) },
+  /** Liars who have made one kind of lie their business, in the weather that favours it. */
+  schemes: {
+    weight: 7,
+    draw: (random) => {
+      const environment = lying(random, false);
+      const scheme = random.pick(schemeNames);
+      const isReplaced = scheme === "old-words" && random.chance(0.7);
+      return {
+        ...environment,
+        scheme,
+        secretive: scheme === "revivals" || environment.secretive,
+        mischief: 0.2 + random.next() * 0.4,
+        opened: true,
+        authors: Math.max(environment.authors, 2),
+        ownerWish: 0.02 + random.next() * 0.08,
+        ownerWithdraw: scheme === "revivals" ? 0.02 : environment.ownerWithdraw,
+        postsPerAuthor: scheme === "revivals" ? 8 : environment.postsPerAuthor,
+        router: isReplaced ? ("replaced" as const) : ("correct" as const),
+        routerFault: isReplaced ? 0.02 : 0,
+        laneLossOf: random.pick(["certificates", "evidence", "any"] as const),
+        laneLoss: random.next() * 0.6,
+        bagLoss: random.next() * (scheme === "revivals" ? 0.7 : 0.4),
+        steps: environment.n * (60 + random.below(100)),
+      };
+    },
+  },
   /** Everything at once. */
   chaos: {
     weight: 6,
@@ -300,11 +249,33 @@ export const scenarios = {
   restored: {
     weight: 5,
     draw: (random) => {
-      const environment = sized(random);
-      const most = environment.n < 4 ? 1 : faultsOf(environment.n);
-      // What an old disk has forgotten is votes, and at times rounds.
-      const ownerWish = random.chance(0.5) ? 0.01 + random.next() * 0.05 : environment.ownerWish;
-      return { ...environment, restored: 1 + random.below(most), opened: random.chance(0.8), ownerWish };
+      const environment = random.chance(0.5)
+        ? sized(random)
+        : weather(random, random.pick([2, 3, 4, 4, 4, 4, 7]));
+      const { n, authors } = environment;
+      const most = n < 4 ? 1 : faultsOf(n);
+      const silent = n > 3 && random.chance(0.3);
+      const restored = silent ? 1 : 1 + random.below(most);
+      // What an old disk has forgotten is votes, and at times rounds, which others may have missed.
+      const isChanging = random.chance(0.6);
+      const byzantine = random.chance(0.3) ? Math.max(0, Math.min(1, faultsOf(n) - restored)) : 0;
+      return {
+        ...environment,
+        restored,
+        silent,
+        byzantine,
+        mischief: byzantine === 0 ? 0 : 0.1 + random.next() * 0.3,
+        authors: Math.min(authors, n - byzantine),
+        lateAnswers: random.chance(0.5) ? 0.3 : 0,
+        // Whoever comes back late has lost nothing that still matters.
+        restart: 0.1,
+        connect: 0.1,
+        opened: byzantine > 0 || random.chance(0.8),
+        ownerWish: isChanging ? 0.01 + random.next() * 0.05 : environment.ownerWish,
+        ...(isChanging && random.chance(0.7)
+          ? { deafness: 0.03, laneLossOf: random.pick(["evidence", "any"] as const) }
+          : {}),
+      };
     },
   },
   /** Members who wish for rounds that nobody is near, where the word of one moves all: from four on it moves nobody. */
@@ -359,6 +330,13 @@ export const scenarioOf = (random: Random): ScenarioName => {
     if (left < 0) return name;
   }
   return "weather";
+};
+
+/** What liars are after in scenarios that leave it open: mostly everything, at times one kind of lie, or one single deed. */
+export const bent = (environment: Environment, random: Random): Environment => {
+  if (environment.byzantine === 0) return environment;
+  const scheme = environment.scheme ?? (random.chance(0.2) ? random.pick(schemeNames) : null);
+  return { ...environment, scheme, stubborn: random.chance(0.1) };
 };
 
 /** Sealing and curves cost a hundred times as much, so real runs stay small. They are real from the wire to the inbox. */

@@ -2,7 +2,8 @@
 // statement a round over a member's whole life, no vote below a stated round, no refusal beside a vote, and I7.
 // Byzantine members are taken to have signed everything. The clauses are HIS-23, HIS-34 and HIS-83.
 
-import type { Packet, StatementPacket } from "@social-harness/protocol/conversation/Packet";
+import type { Packet, PacketOf, StatementPacket } from "@social-harness/protocol/conversation/Packet";
+import * as Reanchor from "@social-harness/protocol/history/Reanchor";
 import type {
   ActionHash,
   AgentId,
@@ -39,6 +40,8 @@ interface Signed {
   /** By round, the statement's signature. */
   readonly statements: Map<number, string>;
   readonly refused: Set<ActionHash>;
+  /** Own proposals whose end this member asked for. */
+  readonly withdrawn: Set<ActionHash>;
   /** By height, the latest durability vote: from then on its record is prepared there, in that round at least. */
   readonly staged: Map<number, { readonly recordHash: RecordHash; readonly round: number }>;
   /** The highest round that this member said it wishes for. */
@@ -53,6 +56,10 @@ export interface Signatures {
   /** I7: whatever leaves with a member's own signature was on its disk before. */
   readonly askSent: (from: AgentId, packet: Packet) => void;
   readonly made: (signer: AgentId, signature: string) => boolean;
+  /** The highest round that a member said it wishes for or is bound to. */
+  readonly wished: (signer: AgentId) => number;
+  /** The highest round that a member stated, or accepted an anchor of. */
+  readonly stated: (signer: AgentId) => number;
   /** Whether certificates for a statement's claims can exist, in the very rounds that it names. */
   readonly provable: (claims: Claims) => boolean;
   /** The latest round in which certificates can show a record prepared, or -1. */
@@ -74,6 +81,7 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
         slots: new Map(),
         statements: new Map(),
         refused: new Set(),
+        withdrawn: new Set(),
         staged: new Map(),
         wish: 0,
         bound: 0,
@@ -119,7 +127,7 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
     else if (other !== recordHash) violate("I1", `two records can be certified at height ${height}`);
   };
 
-  const takeVote = (member: Member, vote: OwnVote): void => {
+  const takeVote = ({ member, after }: Committed, vote: OwnVote): void => {
     const { index, id, folded } = member;
     const voted = support.get(vote.recordHash);
     if (voted === undefined) return violate("staging", `${index} signed for a record it does not hold`);
@@ -138,6 +146,9 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
       voted.durability.set(vote.anchorHash, signers.add(id));
     }
     askI1(vote.recordHash, voted);
+    const anchor = after.anchors.get(vote.anchorHash);
+    if (anchor !== undefined && Reanchor.bodyOf(anchor).routerInstanceId !== member.binding.instance.id)
+      violate("router", `${index} signed a vote under an anchor of another Router`);
     if (!folded) violate("folded", `${index} signed a vote before it had folded the lane`);
     if (vote.round < signed.bound)
       violate("rounds", `${index} voted under a round that its statement had ended`);
@@ -190,13 +201,16 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
   };
 
   /** A member binds itself only where a quorum wishes, or where more others are bound than can lie. */
-  const askCause = ({ member }: Committed, round: number): void => {
+  const askCause = ({ member, before, after }: Committed, round: number): void => {
     const others = [...members].filter(([id]) => id !== member.id).map(([, signed]) => signed);
     const wishing =
       others.filter(({ wish, bound }) => Math.max(wish, bound) >= round).length + byzantine.size;
     const bound = others.filter((signed) => signed.bound >= round).length + byzantine.size;
     if (wishing + 1 < quorum && bound <= faulty)
       violate("cause", `${member.index} bound itself to round ${round} on the word of too few`);
+    // It may have stated the round already: wishes, which bind nobody, are no cause to state it again.
+    if (before.state.restored !== null && after.state.restored !== null && bound <= faulty)
+      violate("cause", `${member.index} without its memory bound itself to round ${round} on wishes`);
   };
 
   const takeStatement = (committed: Committed, { statement, signature }: StatementPacket): void => {
@@ -223,13 +237,20 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
 
   const takeRefusal = (
     { member }: Committed,
-    { actionHash, signature }: { actionHash: ActionHash; signature: string },
+    { actionHash, reason, signature }: PacketOf<"refusal">,
   ): void => {
     const signed = signedBy(member.id);
-    const voted = [...support.values()].some(
-      (record) => record.actionHash === actionHash && record.action.has(member.id),
-    );
-    if (voted) violate("refusal", `${member.index} refused what it had voted for`);
+    const refused = [...support.values()].find((record) => record.actionHash === actionHash);
+    // Who lost its memory may refuse, of a round that is over, what it forgot to have voted for: it counts among the f then.
+    const isExcused = member.hasForgotten && faulty > 0;
+    if (refused?.action.has(member.id) === true && !isExcused)
+      violate("refusal", `${member.index} refused what it had voted for`);
+    const isAsked =
+      reason !== "withdrawn" ||
+      refused === undefined ||
+      byzantine.has(refused.author) ||
+      signedBy(refused.author).withdrawn.has(actionHash);
+    if (!isAsked) violate("refusal", `${member.index} refused as withdrawn what its author stands by`);
     signed.refused.add(actionHash);
     signed.signatures.add(signature);
   };
@@ -241,7 +262,7 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
       signed.bound = Math.max(signed.bound, before.state.rounds.bound);
       for (const command of commands) {
         if (command.kind === "keep-core") keepCore(command.recordHash, command.core);
-        if (command.kind === "own-vote") takeVote(member, command);
+        if (command.kind === "own-vote") takeVote(committed, command);
         if (command.kind === "void-vote") freeSlot(member, command.recordHash);
         if (command.kind === "own-vote" && command.vote === "durability") askStaging(committed, command);
         if (command.kind !== "multicast" && command.kind !== "unicast") continue;
@@ -249,6 +270,10 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
         if (packet.kind === "wish") signed.wish = Math.max(signed.wish, packet.round);
         if (packet.kind === "statement_packet") takeStatement(committed, packet);
         if (packet.kind === "refusal" && packet.signerAgentId === member.id) takeRefusal(committed, packet);
+        if (packet.kind === "withdrawal" && packet.authorAgentId === member.id) {
+          signed.withdrawn.add(packet.actionHash);
+          signed.signatures.add(packet.signature);
+        }
       }
     },
     askSent: (from, packet) => {
@@ -273,6 +298,8 @@ export const createSignatures = (n: number, byzantine: ReadonlySet<AgentId>): Si
       return Math.max(voted.round ?? -1, ...carried);
     },
     made: (signer, signature) => members.get(signer)?.signatures.has(signature) === true,
+    wished: (signer) => Math.max(signedBy(signer).wish, signedBy(signer).bound),
+    stated: (signer) => signedBy(signer).bound,
   };
 };
 
@@ -291,6 +318,8 @@ const ownSignaturesIn = (from: AgentId, packet: Packet): ReadonlyArray<string> =
       return own(packet.signatures, [packet.durabilityVote]);
     case "refusal":
       return own([packet]);
+    case "withdrawal":
+      return packet.authorAgentId === from ? [packet.signature] : [];
     case "statement_packet":
       return [packet.signature];
     default:

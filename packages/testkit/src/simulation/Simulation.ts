@@ -9,11 +9,12 @@ import { createByzantine } from "./Byzantine.ts";
 import { openConversation } from "./Certify.ts";
 import { createContents } from "./Contents.ts";
 import type { Coverage } from "./Coverage.ts";
+import type { Environment } from "./Environment.ts";
 import { createWorld, type Member, type World } from "./FoldWorld.ts";
 import { createIngress } from "./Ingress.ts";
 import { watch } from "./Oracles.ts";
 import { createRandom, mix } from "./Random.ts";
-import { draw, type Environment, type ScenarioName, scenarioOf } from "./Scenarios.ts";
+import { bent, draw, type ScenarioName, scenarioOf } from "./Scenarios.ts";
 import { storm } from "./Storm.ts";
 import { brokenText, headerOf, heldText, traceOf } from "./Trace.ts";
 import { plainWire, sealedWire } from "./Wire.ts";
@@ -50,7 +51,8 @@ const castOf = (n: number, real: boolean): Cast => {
 export const drawn = (seed: number, scenario: ScenarioName | null = null): Outcome => {
   const random = createRandom(mix(seed, 0x5eed));
   const name = scenario ?? scenarioOf(createRandom(mix(seed, 0x5ce)));
-  return { scenario: name, environment: draw(name, random), certified: 0 };
+  const environment = bent(draw(name, random), createRandom(mix(seed, 0xbe27)));
+  return { scenario: name, environment, certified: 0 };
 };
 
 const createWorldOf = (seed: number, { n, real }: Environment): World => {
@@ -79,7 +81,7 @@ export const simulate = (seed: number, change: Partial<Environment> = {}, how: H
 
 /** The run itself: how many records it has certified. */
 const certifiedBy = (seed: number, environment: Environment, how: How): number => {
-  const { n, byzantine, nuisance, secretive, opened } = environment;
+  const { n, byzantine, nuisance, secretive, scheme, stubborn, opened } = environment;
   const random = createRandom(seed);
   const world = createWorldOf(seed, environment);
   const honest = world.all.slice(0, n - byzantine);
@@ -88,10 +90,14 @@ const certifiedBy = (seed: number, environment: Environment, how: How): number =
   if (opened) openConversation(world);
   // Lines come before the oracles' word on them.
   const trace = how.print === undefined ? null : traceOf(world, how.print);
-  const oracles = watch(world, new Set(liars.map(({ id }) => id)));
+  // Who does not know that it has forgotten may sign anything: it counts among the faulty, as a liar does.
+  const faulty = environment.silent ? [...liars, ...honest.slice(-1)] : liars;
+  const oracles = watch(world, new Set(faulty.map(({ id }) => id)), true);
   how.coverage?.observe(world);
   const mischief =
-    liars.length === 0 ? null : createByzantine({ world, members: liars, random, nuisance, secretive });
+    liars.length === 0
+      ? null
+      : createByzantine({ world, members: liars, random, nuisance, secretive, scheme, stubborn });
   const note = (line: string): void => trace?.note(line);
   const contents = createContents(seed);
   const ingress = environment.ingress ? createIngress({ world, honest, seed, contents, note }) : null;

@@ -3,12 +3,13 @@
 
 import type { Packet } from "@social-harness/protocol/conversation/Packet";
 import type { Content } from "@social-harness/protocol/history/Content";
+import type { AgentId } from "@social-harness/protocol/identity/Identifier";
 import type { Disk } from "./Disk.ts";
 import { slip } from "./FarRounds.ts";
 import type { Envelope, Member, World } from "./FoldWorld.ts";
 import type { Ingress, StoreBackup } from "./Ingress.ts";
 import { mix, type Random } from "./Random.ts";
-import type { Environment } from "./Scenarios.ts";
+import type { Environment } from "./Environment.ts";
 
 export interface Run {
   readonly seed: number;
@@ -107,12 +108,17 @@ const traffic = ({ world, environment, random, honest, say }: Run) => {
   };
 };
 
+interface Backup {
+  readonly disk: Disk;
+  readonly store: StoreBackup | null;
+}
+
 /** What befalls single members. */
 const accidents = ({ world, environment, random, honest, ingress, note }: Run) => {
   const full = new Set<number>();
   /** Members that let nobody open the conversation. */
   const closed = new Set<number>();
-  const backups = new Map<number, { readonly disk: Disk; readonly store: StoreBackup | null }>();
+  const backups = new Map<number, Backup>();
   const restored = new Set<number>();
   world.dies = ({ index }) => {
     const dies = random.chance(environment.die);
@@ -139,29 +145,58 @@ const accidents = ({ world, environment, random, honest, ingress, note }: Run) =
       world.disconnect(member.index);
     }
   };
-  /** Keeps a copy of a disk, and one day puts it back. */
+  /**
+   * How likely a disk comes back now. The worst moments are those when the vote for an open slot is forgotten, above all one of
+   * a round that the old disk knows nothing of, or a round that its leader completed.
+   */
+  const lossOf = ({ disk: { state } }: Member, { state: old }: Disk): number => {
+    const { actionVote, durabilityVote } = state.slot;
+    const hasVoted = actionVote !== null || durabilityVote !== null;
+    const isOtherRound = (state.anchor?.round ?? 0) > (old.anchor?.round ?? 0);
+    if (state.rounds.completed > old.rounds.completed && old.rounds.own !== null) return 0.15;
+    return hasVoted && isOtherRound ? 0.15 : hasVoted ? 0.05 : 0.01;
+  };
+  /** Where nobody tells a member that its disk is old, it is the last one: it counts as a liar until then. */
+  const mayForget = ({ index }: Member): boolean =>
+    environment.silent
+      ? index === honest.length - 1
+      : restored.has(index) || restored.size < environment.restored;
+  const copyOf = (member: Member): Backup => ({
+    disk: member.disk,
+    store: ingress?.backUp(member) ?? null,
+  });
+  /** Keeps a copy of a disk, a later one now and then, and one day puts it back. */
   const backUpOrRestore = (member: Member): void => {
     const backup = backups.get(member.index);
-    // The worst moment is the one when the vote for an open slot is forgotten.
-    const isOpportune = member.disk.state.slot.actionVote !== null;
-    if (backup === undefined) {
-      backups.set(member.index, { disk: member.disk, store: ingress?.backUp(member) ?? null });
+    if (backup === undefined || random.chance(0.03)) {
+      if (random.chance(0.1)) backups.set(member.index, copyOf(member));
     } else if (
-      (restored.has(member.index) || restored.size < environment.restored) &&
-      random.chance(isOpportune ? 0.5 : 0.1) &&
-      backup.disk !== member.disk
+      mayForget(member) &&
+      backup.disk !== member.disk &&
+      random.chance(lossOf(member, backup.disk))
     ) {
       restored.add(member.index);
       note(`${member.index}'s disk comes back as it was at height ${backup.disk.records.length - 1}`);
-      world.restore(member.index, backup.disk);
+      world.restore(member.index, backup.disk, !environment.silent);
       if (backup.store !== null) ingress?.putBack(member, backup.store);
     }
+  };
+  /** A later round left the own proposal behind: there a withdrawal comes at its worst. */
+  const mayComeBack = ({ disk: { state } }: Member): boolean => {
+    const { anchor, everProposed, head } = state;
+    return (
+      everProposed !== null && anchor !== null && anchor.round > 0 && anchor.base?.height === head?.height
+    );
   };
   const withdraw = ({ index, disk }: Member): void => {
     const waiting = disk.intents.filter(({ outcome }) => outcome === null);
     if (waiting.length === 0) return;
+    // What was proposed already is the harder case: it may be certified yet.
+    const proposed = waiting.filter(({ intent }) => intent.postId === disk.state.everProposed);
+    const pool = proposed.length > 0 || random.chance(0.5) ? proposed : waiting;
+    if (pool.length === 0) return;
     note(`${index}'s owner withdraws a post`);
-    world.feed(index, { kind: "withdraw", postId: random.pick(waiting).intent.postId });
+    world.feed(index, { kind: "withdraw", postId: random.pick(pool).intent.postId });
   };
   const changePolicy = ({ index }: Member): void => {
     if (closed.delete(index)) note(`${index} lets the others in`);
@@ -170,6 +205,17 @@ const accidents = ({ world, environment, random, honest, ingress, note }: Run) =
   const jump = (member: Member): void => {
     member.clockOffsetMs = random.below(7_200_000) - 3_600_000;
     note(`${member.index}'s clock jumps to ${member.clockOffsetMs} ms`);
+  };
+  /** Answers to questions of before, which its Router still had. */
+  const answers = new Map<AgentId, Array<Envelope>>();
+  if (environment.lateAnswers > 0)
+    world.onAccepted.push((envelope, to) => {
+      if (to === "lane" || !envelope.packets.some(({ kind }) => kind === "catch_up_page")) return;
+      answers.set(to, [...(answers.get(to) ?? []), envelope]);
+    });
+  const answerLate = (member: Member): void => {
+    const late = answers.get(member.id) ?? [];
+    if (late.length > 0) world.redeliver(member.index, random.pick(late));
   };
   return (member: Member): void => {
     const { index } = member;
@@ -190,9 +236,11 @@ const accidents = ({ world, environment, random, honest, ingress, note }: Run) =
       note(`${index}'s owner wishes a round`);
       world.feed(index, { kind: "wish-round" });
     }
-    if (random.chance(environment.ownerWithdraw)) withdraw(member);
+    if (random.chance(environment.ownerWithdraw * (mayComeBack(member) ? 10 : 1))) withdraw(member);
     if (random.chance(environment.contactPolicy)) changePolicy(member);
-    if (environment.restored > 0 && random.chance(0.05)) backUpOrRestore(member);
+    if (environment.restored > 0) backUpOrRestore(member);
+    if (environment.lateAnswers > 0 && member.disk.state.restored !== null)
+      if (random.chance(environment.lateAnswers)) answerLate(member);
     if (environment.slip > 0 && random.chance(environment.slip)) {
       note(`${index} wishes for a round far away`);
       slip(world, member, random);

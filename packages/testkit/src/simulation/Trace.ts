@@ -8,7 +8,8 @@ import * as Reanchor from "@social-harness/protocol/history/Reanchor";
 import * as Record from "@social-harness/protocol/history/Record";
 import type { AgentId, AnchorHash, RecordHash } from "@social-harness/protocol/identity/Identifier";
 import type { Member, World } from "./FoldWorld.ts";
-import type { Environment, ScenarioName } from "./Scenarios.ts";
+import type { Environment } from "./Environment.ts";
+import type { ScenarioName } from "./Scenarios.ts";
 import { Violation } from "./Violation.ts";
 
 export interface Trace {

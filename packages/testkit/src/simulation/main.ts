@@ -10,6 +10,7 @@ import { type Minimised, minimise } from "./Minimise.ts";
 import { createRandom } from "./Random.ts";
 import { realEvery, type ScenarioName, scenarioNames } from "./Scenarios.ts";
 import { simulate } from "./Simulation.ts";
+import { runTight } from "./TightLimits.ts";
 import { Violation } from "./Violation.ts";
 import { runInJobs } from "./Workers.ts";
 
@@ -66,9 +67,11 @@ const program = {
     jobs: ProgramOptions.wholeNumber("J", "how many processes; one a core where it is left out", 1),
     trace: ProgramOptions.flag("every line of one seed's run, and what it came to"),
     json: ProgramOptions.flag("one JSON object instead of text"),
+    tight: ProgramOptions.flag("the same with bounds as small as they can be, in a copy of the sources"),
   },
 };
 const { options } = ProgramOptions.take(program);
+if (options.tight) process.exit(runTight(process.argv.slice(2).filter((argument) => argument !== "--tight")));
 const scenario = options.scenario ?? null;
 const first = options.seed ?? createRandom(Date.now()).below(1_000_000_000);
 const count = options.seeds ?? 1_000;

@@ -14,6 +14,7 @@ import { certifiedBy, genesisAnchorOf, intentOf, postIdOf } from "@social-harnes
 import type { Command } from "@social-harness/protocol/conversation/Command";
 import { blank, type Disk, type OwnVote } from "@social-harness/testkit/simulation/Disk";
 import { type Committed, createWorld, type Member } from "@social-harness/testkit/simulation/FoldWorld";
+import { askHearsay } from "@social-harness/testkit/simulation/Hearsay";
 import { createSignatures } from "@social-harness/testkit/simulation/Signatures";
 
 const { agents, registry, verifier } = createAgents(4, "audited", false);
@@ -303,7 +304,7 @@ describe("the signature oracle", () => {
       kind: "refusal" as const,
       signerAgentId: a.id,
       actionHash: subject.actionHash,
-      reason: "withdrawn" as const,
+      reason: "contact-policy" as const,
     };
     const packet = { ...refusal, signature: Statement.sign(a.signer, refusal) };
     const refuses: Command = { kind: "multicast", packet };
@@ -313,6 +314,37 @@ describe("the signature oracle", () => {
     const second = fresh();
     second.take(turn(a, [keep, vote("action", a)]));
     expect(() => second.take(turn(a, [refuses]))).toThrow(/had voted for/);
+  });
+  test("sees a refusal for a withdrawal that its author never made", () => {
+    const { actionHash } = subject;
+    const writer = all.find(({ id }) => id === recordCore.action.authorAgentId) as Member;
+    const refuser = all.find((member) => member !== writer) as Member;
+    const refusal = {
+      kind: "refusal" as const,
+      signerAgentId: refuser.id,
+      actionHash,
+      reason: "withdrawn" as const,
+    };
+    const refuses: Command = {
+      kind: "multicast",
+      packet: { ...refusal, signature: Statement.sign(refuser.signer, refusal) },
+    };
+    const withdrawal = { kind: "withdrawal" as const, authorAgentId: writer.id, actionHash };
+    const packet = { ...withdrawal, signature: Statement.sign(writer.signer, withdrawal) };
+    const signatures = fresh();
+    signatures.take(turn(writer, [keep]));
+    expect(() => signatures.take(turn(refuser, [refuses]))).toThrow(/its author stands by/);
+    signatures.take(turn(writer, [{ kind: "multicast", packet }]));
+    expect(() => signatures.take(turn(refuser, [refuses]))).not.toThrow();
+  });
+  test("sees what is believed in a member's name that it never said", () => {
+    const signatures = fresh();
+    signatures.take(turn(a, [keep]));
+    const rounds = { ...noRounds, wishes: { [b.id]: 3 } };
+    const silent = turn(a, []);
+    const told = { ...silent, after: { ...silent.after, state: { ...silent.after.state, rounds } } };
+    expect(() => askHearsay(told, signatures, () => true)).toThrow(/^hearsay: .* a wish/);
+    expect(() => askHearsay(told, signatures, () => false)).not.toThrow();
   });
   test("sees a signature leave that no turn has committed", () => {
     const signatures = fresh();

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { failureOf, minimise } from "@social-harness/testkit/simulation/Minimise";
-import type { Environment } from "@social-harness/testkit/simulation/Scenarios";
+import type { Environment } from "@social-harness/testkit/simulation/Environment";
 
 /** More liars than f, in weather that has nothing to do with it. */
 const tooMany: Partial<Environment> = {

@@ -9,7 +9,7 @@ import { openConversation } from "@social-harness/testkit/simulation/Certify";
 import { createWorld, type Member, type World } from "@social-harness/testkit/simulation/FoldWorld";
 import { failureOf } from "@social-harness/testkit/simulation/Minimise";
 import { watch } from "@social-harness/testkit/simulation/Oracles";
-import type { Environment } from "@social-harness/testkit/simulation/Scenarios";
+import type { Environment } from "@social-harness/testkit/simulation/Environment";
 import { simulate } from "@social-harness/testkit/simulation/Simulation";
 
 /** Runs seeds and fails with a line for each that broke something, so that it can be run again alone. */
@@ -35,6 +35,8 @@ describe("the invariants hold", () => {
       n: 4,
       byzantine: 1,
       nuisance: true,
+      splitting: false,
+      scheme: null,
       opened: true,
       absent: 0,
       gap: 0,

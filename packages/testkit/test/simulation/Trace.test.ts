@@ -3,7 +3,8 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
-import type { Environment, ScenarioName } from "@social-harness/testkit/simulation/Scenarios";
+import type { Environment } from "@social-harness/testkit/simulation/Environment";
+import type { ScenarioName } from "@social-harness/testkit/simulation/Scenarios";
 import { scenarioNames } from "@social-harness/testkit/simulation/Scenarios";
 import { simulate } from "@social-harness/testkit/simulation/Simulation";
 import { brokenText } from "@social-harness/testkit/simulation/Trace";
