@@ -53,12 +53,13 @@ export const takeProposal = (
     return draft.note("a proposal's own action vote is missing, superfluous or does not verify");
   if (known === undefined) draft.addOpen(withKeptEvidence(draft, { ...record, action }), core);
   else
+    // Fetched before, and perhaps prepared anew by a later round since: of all that only its place in the lane was lacking.
     draft.replaceOpen({
-      ...record,
+      ...known,
+      authorSignature,
+      laneSequence,
+      isFirst: record.isFirst,
       action: { ...action, ...known.action },
-      durability: known.durability,
-      withdrawal: known.withdrawal,
-      refusals: known.refusals,
     });
   lackPredecessor(draft, record, from);
 };

@@ -4,15 +4,21 @@ import { describe, expect } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import { RecordHash } from "@social-harness/protocol/identity/Identifier";
-import { byHand, hand, scenario, type Scenario } from "./Scenario.ts";
+import * as Record from "@social-harness/protocol/history/Record";
+import { carryVoteOf, subjectOf } from "@social-harness/protocol/history/VerifyRecord";
+import { byHand, hand, proposalOf, scenario, type Scenario } from "./Scenario.ts";
 import {
+  carryVotesOf,
   nextRound,
   preparedBy,
   reanchorOf,
   responseOf,
   roundOf,
   saidBy,
+  statementOf,
+  statementsIn,
   statementWith,
+  wishOf,
 } from "./RoundStories.ts";
 
 /** Everybody staged A's post, and nobody learns that the others did. */
@@ -153,6 +159,53 @@ describe("carry votes", () => {
       }
     },
   );
+
+  verifies(["HIS-73", "HIS-77"], "are not forgotten when the fetched record is proposed once more", () => {
+    const story = byHand(4);
+    const record = preparedBy(story, "D", "carried", ["A", "B", "D"]);
+    const other = preparedBy(story, "B", "of round 1", ["B", "C", "D"]);
+    const completed = reanchorOf(
+      story,
+      ["A", "C", "D"].map((name) => statementWith(story, name, 2, record)),
+    );
+    const subject = subjectOf(record.recordHash, record.recordCore);
+    const anchorHash = Record.anchorHashOf(completed.body);
+    hand(story, "C", "C", completed);
+    hand(story, "C", "D", responseOf(record), null);
+    for (const name of ["A", "D"])
+      hand(story, "C", name, {
+        kind: "vote_packet",
+        actionVotes: [],
+        durabilityVotes: [],
+        carryVotes: carryVotesOf(story, record, completed.body, [name]).map((evidence) => ({
+          ...carryVoteOf({ ...subject, anchorHash }, evidence.signerAgentId),
+          ...evidence,
+        })),
+      });
+    const { open, slot } = story.at("C").disk.state;
+    expect(slot).toMatchObject({ carryVote: true, durabilityVote: record.recordHash });
+    expect(open).toMatchObject([{ laneSequence: null, authorSignature: null, carry: { round: 2 } }]);
+    const again = proposalOf(story, "D", "carried");
+    hand(story, "C", "A", again, 2_000);
+    hand(story, "C", "D", again, 2_001);
+    const { authorSignature } = again;
+    const relays = { [story.at("A").id]: 2_000 };
+    expect(story.at("C").disk.state.open).toEqual([
+      { ...open[0], laneSequence: 2_001, authorSignature, relays },
+    ]);
+    // A, C and D may have certified it under round 2; what B holds of round 1 must not be carried over it.
+    for (const name of ["A", "B", "D"]) hand(story, "C", name, wishOf(story, name, 3));
+    const stated = statementsIn(saidBy(story, "C")).find(({ statement }) => statement.round === 3);
+    if (stated === undefined) throw new Error("C states round 3");
+    expect(stated.statement.prepared).toMatchObject({ recordHash: record.recordHash, round: 2 });
+    expect(stated.preparedProof?.carry?.carryVotes).toHaveLength(3);
+    const next = reanchorOf(story, [
+      statementWith(story, "B", 3, other, { round: 1 }),
+      stated,
+      statementOf(story, "D", 3),
+    ]);
+    expect(next.body.carriedRecordHash).toBe(record.recordHash);
+  });
 
   verifies(
     "HIS-77",
