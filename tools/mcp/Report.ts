@@ -50,7 +50,14 @@ export const decodeExpectations = Schema.decodeUnknownSync(
   Schema.Struct({
     /** Scenarios that must have been run: whatever a later suite leaves out is noticed. */
     scenarios: Schema.Array(Schema.String),
-    excuses: Schema.Array(Schema.Struct({ reason: Schema.String, checks: Schema.Array(Schema.String) })),
+    excuses: Schema.Array(
+      Schema.Struct({
+        reason: Schema.String,
+        /** The one subject that has this excuse; all of them where it is left out. */
+        only: Schema.optionalKey(Schema.String),
+        checks: Schema.Array(Schema.String),
+      }),
+    ),
   }),
 );
 export type Expectations = ReturnType<typeof decodeExpectations>;
@@ -62,8 +69,14 @@ export interface Verdict {
   readonly faults: ReadonlyArray<string>;
 }
 
-export const judge = (checks: ReadonlyArray<Check>, { scenarios, excuses }: Expectations): Verdict => {
-  const excusedKeys = new Set(excuses.flatMap(({ checks: keys }) => keys));
+/** `subject`: what the checks were run at. */
+export const judge = (
+  subject: string,
+  checks: ReadonlyArray<Check>,
+  { scenarios, excuses }: Expectations,
+): Verdict => {
+  const own = excuses.filter(({ only }) => only === undefined || only === subject);
+  const excusedKeys = new Set(own.flatMap(({ checks: keys }) => keys));
   const failed = checks.filter(({ outcome }) => outcome === "failed");
   const failedKeys = new Set(failed.map(({ key }) => key));
   const count = (outcome: Check["outcome"]): number =>

@@ -42,7 +42,7 @@ const totals = { passed: 0, excused: 0 };
 await interruptible((cleanUp) =>
   Subject.visitAll(cleanUp, async ({ name, url }) => {
     const checks = await runAt(url);
-    const verdict = Report.judge(checks, expectations);
+    const verdict = Report.judge(name, checks, expectations);
     say(`${name}: ${verdict.passed} passed, ${verdict.excused} excused, ${verdict.skipped} skipped`);
     for (const { key, outcome, words } of checks)
       if (listing && outcome === "failed") say(`  ${key}: ${words}`);

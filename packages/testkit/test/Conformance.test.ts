@@ -13,17 +13,27 @@ const expectations = { scenarios: ["tools-list"], excuses: [{ reason: "has none"
 
 test("a run is good when exactly the excused checks fail and every named scenario was run", () => {
   expect(
-    Report.judge([passed("tools-list/a"), passed("caching/a"), failed("caching/b")], expectations),
+    Report.judge("anybody", [passed("tools-list/a"), passed("caching/a"), failed("caching/b")], expectations),
   ).toEqual({ passed: 2, excused: 1, skipped: 0, faults: [] });
 });
 
 test("a failure without an excuse, an excuse without a failure and a missing scenario are faults", () => {
-  const { faults } = Report.judge([failed("caching/a"), passed("caching/b")], expectations);
+  const { faults } = Report.judge("anybody", [failed("caching/a"), passed("caching/b")], expectations);
   expect(faults).toEqual([
     "caching/a fails without an excuse: not so",
     "caching/b is excused and does not fail: take its excuse out",
     "tools-list was not run",
   ]);
+});
+
+test("an excuse of one subject is nobody else's", () => {
+  const own = {
+    scenarios: [],
+    excuses: [{ reason: "cannot", only: "the runtime", checks: ["caching/b"] }],
+  };
+  expect(Report.judge("the runtime", [failed("caching/b")], own).faults).toEqual([]);
+  expect(Report.judge("the owner", [failed("caching/b")], own).faults).toHaveLength(1);
+  expect(Report.judge("the owner", [passed("caching/b")], own).faults).toEqual([]);
 });
 
 test("the proxy adds its header, and shows the endpoint its own Host and every other one", async () => {
