@@ -6,8 +6,8 @@ import type { PacketOf } from "@social-harness/protocol/conversation/Packet";
 import { type Scenario, scenario as storyOf } from "./Scenario.ts";
 
 /** Here members know what they signed: nothing is signed in their name. */
-export const scenario = (n: number, opened = true): Scenario => {
-  const story = storyOf(n, opened);
+export const scenario = (n: number, opened = true, watched = true): Scenario => {
+  const story = storyOf(n, opened, watched);
   story.world.isTold = false;
   return story;
 };
