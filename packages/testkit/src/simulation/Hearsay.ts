@@ -65,12 +65,23 @@ const isNew = (
   return !held.some((record) => record.recordHash === recordHash && id in record[kind]);
 };
 
-/** That who is shown a vote of its own that its disk does not hold goes on as one that lost its memory. */
+/** Whether a vote under an anchor may be one of those that a loss of memory took of which its member has recovered. */
+const isOfRecovered = ({ state, anchors }: Committed["after"], anchorHash: Shown["anchorHash"]): boolean => {
+  if (state.recovered === null) return false;
+  const anchor = anchors.get(anchorHash);
+  return anchor === undefined || Reanchor.bodyOf(anchor).round <= state.recovered.floor;
+};
+
+/**
+ * That who is shown a vote of its own that its disk does not hold goes on as one that lost its memory, unless it has recovered
+ * from the loss that took that vote.
+ */
 export const askMemory = (committed: Committed): void => {
   const { member, before, after } = committed;
   const { id, index } = member;
   if (before.state.restored !== null || after.state.restored !== null) return;
   const ask = (kind: "action" | "durability", { recordHash, anchorHash }: Shown): void => {
+    if (isOfRecovered(after, anchorHash)) return;
     if (isNew(committed, kind, recordHash) && !readsOf(after).hasSigned(kind, recordHash, anchorHash))
       violate("memory", `${index} is shown what it has forgotten, and goes on`);
   };
