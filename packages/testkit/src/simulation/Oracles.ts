@@ -3,6 +3,7 @@
 // may look like Auditor.ts's; here are the disks. The clauses are HIS-80 to HIS-82.
 
 import type { CompletedReanchor, HistoryRecord } from "@social-harness/protocol/history/Evidence";
+import * as Reanchor from "@social-harness/protocol/history/Reanchor";
 import * as Record from "@social-harness/protocol/history/Record";
 import { RecordError } from "@social-harness/protocol/history/RecordError";
 import { begin } from "@social-harness/protocol/history/VerifiedChain";
@@ -125,7 +126,15 @@ export const watch = (world: World, byzantine: ReadonlySet<AgentId>, isWhole = f
       (anchor.carried !== null ||
         after.records.length > before.records.length ||
         after.state.open.some((open) => Object.keys(open.action).length >= quorum));
-    if (!certified && !isOvertaken) violate("I3", `member ${member.index} lost a record that it had staged`);
+    // Who is bound to a round beyond that one does not accept its anchor any more, but commits what was certified in it.
+    const isOutvoted = after.records
+      .slice(before.records.length)
+      .some(
+        ({ routerAnchor, durabilityAnchor }) =>
+          Reanchor.bodyOf(durabilityAnchor ?? routerAnchor).round > (before.state.anchor?.round ?? 0),
+      );
+    if (!certified && !isOvertaken && !isOutvoted)
+      violate("I3", `member ${member.index} lost a record that it had staged`);
   };
 
   /** I5: one pending row for each remote post, in chain order; and the cores are exactly those of open records. */
