@@ -2,14 +2,10 @@ import { verifies } from "@social-harness/testkit/Verifies";
 import { afterEach, expect } from "vitest";
 import { RegistryError } from "@social-harness/registry/client/RegistryError";
 import * as Catalog from "../../src/mcp/Catalog.ts";
-import {
-  OperationError,
-  type OperationName,
-  type Reason,
-  type ReasonOf,
-} from "../../src/operations/OperationError.ts";
+import { OperationError, type Reason } from "../../src/operations/OperationError.ts";
 import type { Operations } from "../../src/operations/Operations.ts";
 import * as Trouble from "../../src/transport/Trouble.ts";
+import { reasons, sendDefects } from "./Reasons.ts";
 import * as RawHttp from "./RawHttp.ts";
 import { failing, ownerToken, startEndpoint, type TestEndpoint } from "./TestEndpoint.ts";
 import { errorOf, goodArguments } from "./ToolArguments.ts";
@@ -23,44 +19,6 @@ const start = async (options: Parameters<typeof startEndpoint>[0] = {}): Promise
   endpoints.push(endpoint);
   return endpoint;
 };
-
-/** Every reason of every operation, spelled out once more so that a change of the wire is a change of a test. */
-const reasons: { readonly [Name in OperationName]: ReadonlyArray<ReasonOf[Name]> } = {
-  register: ["dependency-unavailable", "persistence-failed", "incompatible-daemon"],
-  status: ["persistence-failed", "incompatible-daemon"],
-  search_agents: ["not-registered", "dependency-unavailable", "incompatible-daemon"],
-  search_conversations: ["not-registered", "invalid-address", "persistence-failed"],
-  read_conversation: [
-    "not-registered",
-    "invalid-address",
-    "unknown-agent",
-    "invalid-continuation",
-    "history-gap",
-    "persistence-failed",
-  ],
-  send_message: [
-    "unknown-agent",
-    "not-registered",
-    "version-mismatch",
-    "dependency-unavailable",
-    "persistence-failed",
-    "idempotency-conflict",
-    "outcome-unknown",
-    "refused",
-    "withdrawn",
-  ],
-  read_inbox: ["not-registered", "invalid-continuation", "persistence-failed"],
-  acknowledge_delivery: ["not-registered", "unknown-delivery", "delivery-conflict", "persistence-failed"],
-  read_event: ["not-registered", "unknown-event", "persistence-failed"],
-  event_subscription_status: ["persistence-failed"],
-  revoke_event_subscription: ["persistence-failed"],
-  resume_event_subscription: ["persistence-failed"],
-};
-const sendDefects = {
-  "invalid-address": "to",
-  "membership-invalid": "to",
-  "content-invalid": "text",
-} as const;
 
 /** Operations that all fail with one reason. */
 const failingOperations = (reason: string): Partial<Operations> =>

@@ -7,7 +7,8 @@ import * as Catalog from "../../src/mcp/Catalog.ts";
 import type { Caller } from "../../src/mcp/Caller.ts";
 import * as Instructions from "../../src/mcp/Instructions.ts";
 import type { Tool } from "../../src/mcp/Tool.ts";
-import type { OperationName, ReasonOf } from "../../src/operations/OperationError.ts";
+import type { OperationName } from "../../src/operations/OperationError.ts";
+import { reasons, sendDefects } from "./Reasons.ts";
 
 /** Hosts that cut are known to cut at these; a character outside ASCII would count differently in each. */
 const descriptionMax = 1_024;
@@ -83,47 +84,11 @@ verifies("MGT-116", "what others write is never to be obeyed, wherever it is rea
   }
 });
 
-const reasons: { readonly [Name in OperationName]: ReadonlyArray<ReasonOf[Name]> } = {
-  register: ["dependency-unavailable", "persistence-failed", "incompatible-daemon"],
-  status: ["persistence-failed", "incompatible-daemon"],
-  search_agents: ["not-registered", "dependency-unavailable", "incompatible-daemon"],
-  search_conversations: ["not-registered", "invalid-address", "persistence-failed"],
-  read_conversation: [
-    "not-registered",
-    "invalid-address",
-    "unknown-agent",
-    "invalid-continuation",
-    "history-gap",
-    "persistence-failed",
-  ],
-  send_message: [
-    "invalid-address",
-    "membership-invalid",
-    "content-invalid",
-    "unknown-agent",
-    "not-registered",
-    "version-mismatch",
-    "dependency-unavailable",
-    "persistence-failed",
-    "idempotency-conflict",
-    "outcome-unknown",
-    "refused",
-    "withdrawn",
-  ],
-  read_inbox: ["not-registered", "invalid-continuation", "persistence-failed"],
-  acknowledge_delivery: ["not-registered", "unknown-delivery", "delivery-conflict", "persistence-failed"],
-  read_event: ["not-registered", "unknown-event", "persistence-failed"],
-  event_subscription_status: ["persistence-failed"],
-  revoke_event_subscription: ["persistence-failed"],
-  resume_event_subscription: ["persistence-failed"],
-};
-
 verifies("MGT-116", "for every reason of every tool its words or the instructions say what to do", () => {
-  for (const [name, all] of Object.entries(reasons) as ReadonlyArray<
-    [OperationName, ReadonlyArray<string>]
-  >) {
+  const all = { ...reasons, send_message: [...Object.keys(sendDefects), ...reasons.send_message] };
+  for (const [name, each] of Object.entries(all) as ReadonlyArray<[OperationName, ReadonlyArray<string>]>) {
     const words = `${faceOf(name).description} ${instructions}`;
-    for (const reason of all) {
+    for (const reason of each) {
       expect([name, reason, new RegExp(`\\b${reason}\\b[^.:]*:`).test(words)]).toEqual([name, reason, true]);
     }
   }

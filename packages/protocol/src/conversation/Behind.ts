@@ -117,16 +117,16 @@ const ask = (draft: Draft, to: AgentId): void => {
  * lie and at most f - 1 other honest ones are without it. A claim must besides have been asked about for long.
  */
 export const easeBehind = (draft: Draft): void => {
-  const { behind, head } = draft.state;
-  if (behind === null || behind.missing !== null) return;
-  // Who lost its memory goes on listening to pages until it knows where the others are.
-  const { n } = draft.inputs.members;
   const { state } = draft;
+  const { behind, head } = state;
+  if (behind === null || behind.missing !== null) return;
+  const { n } = draft.inputs.members;
+  // Who lost its memory goes on listening to pages until it knows where the others are.
   if (state.restored !== null && (floorOf(state, n) === null || isDoubtful(state, n))) return;
   const told = behind.answered.length >= Math.max(1, 2 * faultsOf(n));
   const reached = behind.target === null || behind.target.height <= (head?.height ?? -1);
   const waited = behind.intervalMs >= Limits.catchUpMsMax;
-  if ((reached || (told && waited)) && (!behind.gap || told)) draft.state.behind = null;
+  if ((reached || (told && waited)) && (!behind.gap || told)) state.behind = null;
 };
 
 /** A record whose core has come takes over the evidence that was kept for it. */

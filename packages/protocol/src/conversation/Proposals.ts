@@ -1,7 +1,6 @@
 // Judging proposals as the lane brings them: believed or dropped, kept when their time may come, never more than a few of
 // one author. Implements HIS-21, HIS-24 and HIS-35.
 
-import * as Reanchor from "../history/Reanchor.ts";
 import * as Record from "../history/Record.ts";
 import * as Statement from "../history/Statement.ts";
 import { actionVoteOf } from "../history/VerifyRecord.ts";
@@ -115,7 +114,7 @@ const authorVoteOf = (
 /** The round of a proposal's anchor: a GENESIS brings it along, of a POST it may not be known yet and could be any later one. */
 const roundOf = (draft: Draft, { action, anchorHash }: Record.RecordCore): number => {
   if (action.kind === "genesis") return action.anchor.round;
-  return draft.knowsAnchor(anchorHash) ? Reanchor.bodyOf(draft.anchor(anchorHash)).round : Infinity;
+  return draft.roundOf(anchorHash) ?? Infinity;
 };
 
 /** Why a proposal at or above the open height is not kept, or null. */
