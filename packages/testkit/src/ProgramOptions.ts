@@ -1,6 +1,7 @@
 // The options of the programs that developers run (`npm run sim` and its like): one declaration reads the command line,
 // checks every value and writes `--help`. Wrong usage is one line and the help, with exit code 2.
 
+import { randomInt } from "node:crypto";
 import process from "node:process";
 import { parseArgs } from "node:util";
 
@@ -81,6 +82,9 @@ export const someOf = (
   means,
   read: (texts, name) => texts.map((text) => among(words, text, `--${name}`)),
 });
+
+/** A seed below a bound where the command line names none. */
+export const freshSeed = (bound: number): number => randomInt(bound);
 
 const lineWidth = 100;
 

@@ -26,7 +26,7 @@ const program = {
   },
 };
 const { options } = ProgramOptions.take(program);
-const seed = options.seed ?? Math.floor(Math.random() * 1_000_000);
+const seed = options.seed ?? ProgramOptions.freshSeed(1_000_000);
 const { services } = options;
 const pauseSeconds = options["pause-seconds"];
 const plan = Plan.make({

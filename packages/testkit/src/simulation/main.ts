@@ -7,7 +7,6 @@ import * as ProgramOptions from "../ProgramOptions.ts";
 import type { Report } from "./Campaign.ts";
 import * as Coverage from "./Coverage.ts";
 import { type Minimised, minimise } from "./Minimise.ts";
-import { createRandom } from "./Random.ts";
 import { realEvery, type ScenarioName, scenarioNames } from "./Scenarios.ts";
 import { simulate } from "./Simulation.ts";
 import { runTight } from "./TightLimits.ts";
@@ -73,7 +72,7 @@ const program = {
 const { options } = ProgramOptions.take(program);
 if (options.tight) process.exit(runTight(process.argv.slice(2).filter((argument) => argument !== "--tight")));
 const scenario = options.scenario ?? null;
-const first = options.seed ?? createRandom(Date.now()).below(1_000_000_000);
+const first = options.seed ?? ProgramOptions.freshSeed(1_000_000_000);
 const count = options.seeds ?? 1_000;
 const jobs = options.jobs ?? availableParallelism();
 
