@@ -10,7 +10,6 @@ import type {
   SigningKey,
 } from "@social-harness/protocol/identity/Identifier";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
-import * as VerifierAhead from "@social-harness/protocol/identity/VerifierAhead";
 import { intentLifetimeMs } from "@social-harness/protocol/Limits";
 import { type RegistryClient } from "@social-harness/registry/client/RegistryClient";
 import { RegistryError } from "@social-harness/registry/client/RegistryError";
@@ -23,7 +22,6 @@ import * as Settings from "../store/Settings.ts";
 import * as Turns from "../store/Turns.ts";
 import * as Cards from "../transport/Cards.ts";
 import { createInbound } from "../transport/Inbound.ts";
-import { createOpenings } from "../transport/Openings.ts";
 import { createOutboxSender, enqueue, type Enqueued, forget } from "../transport/Outbox.ts";
 import { createOwnCopies } from "../transport/OwnCopies.ts";
 import { createRouterLink, type RouterLink } from "../transport/RouterLink.ts";
@@ -83,9 +81,7 @@ const lookupRetryMs = 5_000;
 type Waiter = (outcome: EndedIntent["outcome"] | null) => void;
 
 export const startActiveAgent = async (options: ActiveAgentOptions): Promise<ActiveAgent> => {
-  const { db, card, signer, clock, random, logger } = options;
-  const ahead = VerifierAhead.create();
-  const trust: Trust = { ...options.trust, verifier: ahead.verifier };
+  const { db, card, signer, trust, clock, random, logger } = options;
   const timers = createTimers(clock);
   const ownCopies = createOwnCopies();
   const standing = createRouterStanding(clock);
@@ -176,17 +172,11 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
       timers.once("forget", forgetAfterMs, () => void turns.run(() => undefined).catch(() => undefined)),
   });
 
-  const openings = createOpenings({
-    db,
-    opener: createOpener({ agentId: card.agentId, sealingKey: options.sealingSecret }),
-    ahead,
-    routerKey: options.routerKey,
-  });
   const inbound = createInbound({
     card,
     trust,
     routerKey: options.routerKey,
-    openings,
+    opener: createOpener({ agentId: card.agentId, sealingKey: options.sealingSecret }),
     conversations,
     logger,
   });
@@ -235,8 +225,6 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
       standing.connected();
       link.onReady(ready);
     },
-    prepare: (delivery, routerInstanceId) =>
-      openings.prepare(delivery, routerInstanceId, ownCopies.knows(delivery)),
     onDeliver: link.onDeliver,
     onGap: link.onGap,
     onDisconnected: (reason, cause) => {

@@ -14,6 +14,7 @@ import type {
 import * as Limits from "@social-harness/protocol/Limits";
 import type { Logger } from "@social-harness/router/Logger";
 import type { Delivery } from "@social-harness/router/client/RouterClient";
+import type { Opener } from "@social-harness/router/seal/Sealing";
 import * as Envelope from "@social-harness/router/wire/Envelope";
 import * as ConversationRows from "../conversations/ConversationRows.ts";
 import type { Conversations, Turn } from "../conversations/Conversations.ts";
@@ -21,7 +22,7 @@ import { isStoreFailure } from "../store/Database.ts";
 import * as Cards from "./Cards.ts";
 import * as Equivocations from "./Equivocations.ts";
 import * as LaneHeads from "./LaneHeads.ts";
-import type { Opened, Openings } from "./Openings.ts";
+import * as Opened from "./Opened.ts";
 import type { OwnCopy } from "./OwnCopies.ts";
 import { createPlaces, type Origin } from "./Places.ts";
 import * as RouterTerms from "./RouterTerms.ts";
@@ -30,7 +31,7 @@ export interface InboundOptions {
   readonly card: AgentCard.AgentCard;
   readonly trust: Trust;
   readonly routerKey: SigningKey;
-  readonly openings: Openings;
+  readonly opener: Opener;
   readonly conversations: Conversations;
   readonly logger: Logger;
 }
@@ -80,15 +81,15 @@ const isQuestion = ({ kind }: Packet.Packet): boolean =>
   kind === "catch_up_request" || kind === "record_request";
 
 export const createInbound = (options: InboundOptions): Inbound => {
-  const { card, trust, routerKey, openings, conversations, logger } = options;
+  const { card, trust, routerKey, opener, conversations, logger } = options;
   const places = createPlaces({ card, trust, conversations });
 
   const note = (message: string, sender: AgentId): void =>
     logger("warn", "inbound envelope passed over", { note: message, sender });
 
   /** An envelope that opens; null, with a note, when there is nothing to believe in it. */
-  const open = (origin: Origin): Opened | null => {
-    const opened = openings.open(origin);
+  const open = (origin: Origin): Opened.Opened | null => {
+    const opened = Opened.open(opener, origin);
     if ("packets" in opened) return opened;
     note(opened.problem, origin.envelope.senderAgentId);
     return null;
@@ -100,7 +101,7 @@ export const createInbound = (options: InboundOptions): Inbound => {
   };
 
   /** The sender's card inside a membership that the envelope itself brings and that verifies. */
-  const enclosedCard = ({ envelope, packets }: Opened): AgentCard.AgentCard | null => {
+  const enclosedCard = ({ envelope, packets }: Opened.Opened): AgentCard.AgentCard | null => {
     for (const packet of packets) {
       const members = packet.kind === "proposal_packet" ? places.enclosedMembers(packet) : null;
       const enclosed = members?.cardOf(envelope.senderAgentId);
@@ -177,7 +178,12 @@ export const createInbound = (options: InboundOptions): Inbound => {
     if (named !== undefined) conversations.ask(turn, named, sender, origin.lane);
   };
 
-  const takeOpened = (turn: Turn, opened: Opened, sender: AgentCard.AgentCard, isNew: boolean): void => {
+  const takeOpened = (
+    turn: Turn,
+    opened: Opened.Opened,
+    sender: AgentCard.AgentCard,
+    isNew: boolean,
+  ): void => {
     const { envelope, seen } = opened;
     if (Cards.digestOf(sender) !== envelope.senderCardDigest) {
       return note("it names another card of its sender", envelope.senderAgentId);
@@ -243,7 +249,7 @@ export const createInbound = (options: InboundOptions): Inbound => {
     }
   };
 
-  const hold = (turn: Turn, { envelope, envelopeText, lane, sequence }: Opened): Arrival => {
+  const hold = (turn: Turn, { envelope, envelopeText, lane, sequence }: Opened.Opened): Arrival => {
     const sender = envelope.senderAgentId;
     const held = turn.db.get("SELECT count(*) AS held FROM held_envelope WHERE sender_agent_id = ?", sender);
     if (Number(held?.["held"]) >= Limits.heldEnvelopesPerSenderMax) {

@@ -17,8 +17,6 @@ export interface OwnCopy {
 
 export interface OwnCopies {
   readonly remember: (messageId: MessageId, copy: OwnCopy) => void;
-  /** Whether a delivery is an own copy, byte for byte. */
-  readonly knows: (delivery: Pick<Delivery, "envelope" | "envelopeDigest">) => boolean;
   /** The own copy that a delivery is, byte for byte, or null. Each is found once. */
   readonly take: (delivery: Pick<Delivery, "envelope" | "envelopeDigest">) => OwnCopy | null;
 }
@@ -30,19 +28,15 @@ const copiesKeptMax = 256;
 
 export const createOwnCopies = (): OwnCopies => {
   const copies = new Map<MessageId, OwnCopy>();
-  const find: OwnCopies["take"] = ({ envelope, envelopeDigest }) => {
-    const copy = copies.get(envelope.messageId);
-    return copy?.envelopeDigest === envelopeDigest ? copy : null;
-  };
   return {
     remember: (messageId, copy) => {
       if (copies.size >= copiesKeptMax) copies.delete(copies.keys().next().value as MessageId);
       copies.set(messageId, copy);
     },
-    knows: (delivery) => find(delivery) !== null,
-    take: (delivery) => {
-      const copy = find(delivery);
-      if (copy !== null) copies.delete(delivery.envelope.messageId);
+    take: ({ envelope, envelopeDigest }) => {
+      const copy = copies.get(envelope.messageId);
+      if (copy === undefined || copy.envelopeDigest !== envelopeDigest) return null;
+      copies.delete(envelope.messageId);
       return copy;
     },
   };

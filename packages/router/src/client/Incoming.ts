@@ -67,11 +67,6 @@ export interface IncomingOptions {
   readonly card: AgentCard.AgentCard;
   readonly verifier: Verifier;
   /**
-   * Called with each delivery as it arrives, before its turn and before anything of it is verified, so that work can begin that
-   * needs no order. The delivery waits for it; whatever fails here is met again in its turn.
-   */
-  readonly prepare?: (delivery: Delivery, routerInstanceId: RouterInstanceId) => Promise<void>;
-  /**
    * Called in cursor order, the next one only when this one's promise has resolved. Says nothing to the Router: `ack`
    * does. A new connection repeats what was not acknowledged, so cursors that the endpoint has behind it may come again.
    */
@@ -80,22 +75,19 @@ export interface IncomingOptions {
 }
 
 /** Null when the Router has no business delivering this. */
-const deliveryOf = ({ card }: IncomingOptions, frame: Frames.Deliver): Delivery | null => {
+const deliveryOf = (
+  { card, verifier, routerKey }: IncomingOptions,
+  routerInstanceId: RouterInstanceId,
+  frame: Frames.Deliver,
+): Delivery | null => {
   const { cursor, lane, sequence, laneHead, signature, envelope, envelopeText } = frame;
   const isMine =
     envelope.recipientAgentIds.includes(card.agentId) && Lane.laneOf(envelope.recipientAgentIds) === lane;
-  if (!isMine) return null;
+  const head = { routerInstanceId, lane, sequence, laneHead };
+  if (!isMine || !Lane.verify(verifier, routerKey, head, signature)) return null;
   const envelopeDigest = Envelope.digestOfText(envelopeText);
   return { cursor, lane, sequence, laneHead, signature, envelope, envelopeText, envelopeDigest };
 };
-
-/** What came, from which connection, and what is being prepared for it. */
-interface Arrival {
-  readonly source: Source;
-  readonly frame: Frames.Deliver | Frames.Gap;
-  readonly delivery: Delivery | null;
-  readonly prepared: Promise<void> | undefined;
-}
 
 const sizeOf = (frame: Frames.Deliver | Frames.Gap): number =>
   frame.kind === "deliver" ? frame.envelopeText.length : 0;
@@ -103,7 +95,7 @@ const sizeOf = (frame: Frames.Deliver | Frames.Gap): number =>
 export const makeIncoming = (options: IncomingOptions): Incoming => {
   let source: Source | null = null;
   let routerInstanceId: RouterInstanceId | null = null;
-  let queue: Array<Arrival> = [];
+  let queue: Array<Frames.Deliver | Frames.Gap> = [];
   let queuedBytes = 0;
   let paused = false;
   let handing = false;
@@ -154,17 +146,8 @@ export const makeIncoming = (options: IncomingOptions): Incoming => {
     paused = false;
   };
 
-  const isSigned = ({ lane, sequence, laneHead, signature }: Delivery): boolean =>
-    Lane.verify(
-      options.verifier,
-      options.routerKey,
-      { routerInstanceId: routerInstanceId as RouterInstanceId, lane, sequence, laneHead },
-      signature,
-    );
-
-  /** Hands over what came, unless its connection is over. A promise only when the endpoint needs time. */
-  const handOver = ({ source: from, frame, delivery }: Arrival): void | Promise<void> => {
-    if (from !== source) return;
+  /** Hands one frame over. A promise only when the endpoint needs time. */
+  const handOver = (frame: Frames.Deliver | Frames.Gap): void | Promise<void> => {
     const first = frame.kind === "gap" ? frame.fromCursor : frame.cursor;
     const last = frame.kind === "gap" ? frame.toCursor : frame.cursor;
     if (!follows(first)) return fail("protocol-error");
@@ -172,8 +155,8 @@ export const makeIncoming = (options: IncomingOptions): Incoming => {
     tailCursor = Math.max(tailCursor, last);
     unannouncedBytes += sizeOf(frame);
     if (frame.kind === "gap") return options.onGap({ fromCursor: first, toCursor: last });
-    if (delivery === null || !isSigned(delivery)) return fail("protocol-error");
-    return options.onDeliver(delivery);
+    const delivery = deliveryOf(options, routerInstanceId as RouterInstanceId, frame);
+    return delivery === null ? fail("protocol-error") : options.onDeliver(delivery);
   };
 
   const handingFailed = (): void => {
@@ -183,11 +166,11 @@ export const makeIncoming = (options: IncomingOptions): Incoming => {
 
   const drain = (): void => {
     while (!handing && queue.length > 0) {
-      const arrival = queue.shift() as Arrival;
-      queuedBytes -= sizeOf(arrival.frame);
+      const frame = queue.shift() as Frames.Deliver | Frames.Gap;
+      queuedBytes -= sizeOf(frame);
       let waiting: void | Promise<void>;
       try {
-        waiting = arrival.prepared?.then(() => handOver(arrival)) ?? handOver(arrival);
+        waiting = handOver(frame);
       } catch {
         return handingFailed();
       }
@@ -215,12 +198,7 @@ export const makeIncoming = (options: IncomingOptions): Incoming => {
     detach,
     receive: (frame) => {
       if (source === null) return;
-      const delivery = frame.kind === "deliver" ? deliveryOf(options, frame) : null;
-      const prepared =
-        delivery === null
-          ? undefined
-          : options.prepare?.(delivery, routerInstanceId as RouterInstanceId).catch(() => {});
-      queue.push({ source, frame, delivery, prepared });
+      queue.push(frame);
       queuedBytes += sizeOf(frame);
       drain();
     },

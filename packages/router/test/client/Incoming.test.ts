@@ -99,67 +99,6 @@ verifies(
   },
 );
 
-verifies(
-  ["RTR-44", "HIS-119"],
-  "what takes time to prepare, or cannot be prepared, is handed over in its order all the same",
-  async () => {
-    const router = await startScripted();
-    const gates = [1, 2, 3].map(() => Promise.withResolvers<void>());
-    const prepared: Array<number> = [];
-    const handled: Array<number> = [];
-    const told = connect(router, ada, {
-      prepare: ({ cursor }) => {
-        prepared.push(cursor);
-        return gates[cursor - 1]?.promise ?? Promise.resolve();
-      },
-      onDeliver: ({ cursor }) => void handled.push(cursor),
-    });
-    const visit = await router.visit(1);
-    for (const cursor of [1, 2, 3]) visit.write(deliverFrame(cursor, envelopeFrom(ada, [ada], "x")));
-    await until(() => prepared.length === 3);
-    gates[2]?.resolve();
-    gates[1]?.reject(new Error("no time for that"));
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(handled).toEqual([]);
-    gates[0]?.resolve();
-    await until(() => handled.length === 3);
-    expect(handled).toEqual([1, 2, 3]);
-    await told.client.close();
-    await router.close();
-  },
-);
-
-verifies(
-  ["RTR-44", "HIS-119"],
-  "what was being prepared when its connection ended is not handed over on the next one",
-  async () => {
-    const router = await startScripted();
-    const gates: Array<PromiseWithResolvers<void>> = [];
-    const handled: Array<string> = [];
-    const told = connect(router, ada, {
-      prepare: () => {
-        const gate = Promise.withResolvers<void>();
-        gates.push(gate);
-        return gate.promise;
-      },
-      onDeliver: ({ envelope }) => void handled.push(envelope.messageId),
-    });
-    const [first, second] = [envelopeFrom(ada, [ada], "first"), envelopeFrom(ada, [ada], "second")];
-    const visit = await router.visit(1);
-    visit.write(deliverFrame(1, first));
-    await until(() => gates.length === 1);
-    visit.socket.terminate();
-    const again = await router.visit(2);
-    again.write(deliverFrame(1, second));
-    await until(() => gates.length === 2);
-    for (const gate of gates) gate.resolve();
-    await until(() => handled.length > 0);
-    expect(handled).toEqual([second.envelope.messageId]);
-    await told.client.close();
-    await router.close();
-  },
-);
-
 const good = envelopeFrom(ada, [ada, bob], "x");
 const breaches: ReadonlyArray<readonly [string, ReadonlyArray<string>]> = [
   ["a lane head signed by another key", [deliverFrame(1, good, { signer: bob.signer })]],
