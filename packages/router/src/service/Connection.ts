@@ -2,6 +2,7 @@
 // Implements RTR-20 to RTR-29.
 
 import { Opaque32, type AgentId, type SigningKey } from "@social-harness/protocol/identity/Identifier";
+import type { Duplex } from "node:stream";
 import type { RawData, WebSocket } from "ws";
 import * as Limits from "../Limits.ts";
 import type { Logger } from "../Logger.ts";
@@ -50,7 +51,12 @@ export interface Connection {
 /** WebSocket close codes: going away, policy violation, internal error, and one of our own. */
 export const closeCode = { goingAway: 1001, policy: 1008, fault: 1011, refused: 4_001 } as const;
 
-export const serveConnection = (socket: WebSocket, context: ConnectionContext): Connection => {
+/** Serves one caller. `stream` is what the socket writes to. */
+export const serveConnection = (
+  socket: WebSocket,
+  stream: Duplex,
+  context: ConnectionContext,
+): Connection => {
   const { limits, metrics, logger } = context;
   const challenge: Frames.Challenge = {
     kind: "challenge",
@@ -60,6 +66,7 @@ export const serveConnection = (socket: WebSocket, context: ConnectionContext): 
   };
   let served: Served | null = null;
   let ended = false;
+  let corked = false;
 
   const end = (code: number, why: string): void => {
     if (ended) return;
@@ -70,8 +77,20 @@ export const serveConnection = (socket: WebSocket, context: ConnectionContext): 
     socket.close(code, why);
   };
 
+  /** What is written in one breath leaves in one piece: a verdict and the own copy behind it, the pages of a mailbox. */
+  const cork = (): void => {
+    if (corked) return;
+    corked = true;
+    stream.cork();
+    process.nextTick(() => {
+      corked = false;
+      stream.uncork();
+    });
+  };
+
   const write = (frame: Buffer | string): void => {
     if (ended || socket.readyState !== socket.OPEN) return;
+    cork();
     socket.send(frame, { binary: false });
     // The window bounds deliveries; this bounds the replies of a caller that asks and never reads.
     if (socket.bufferedAmount > limits.windowBytesMax + Limits.frameBytesMax + Limits.unreadReplyBytesMax) {

@@ -125,11 +125,11 @@ export const startRouter = async (options: RouterOptions): Promise<Router> => {
     socket.close(closeCode.refused, reason);
   };
 
-  sockets.on("connection", (socket: WebSocket) => {
+  sockets.on("connection", (socket: WebSocket, request: IncomingMessage) => {
     if (closing) return socket.terminate();
     if (socket.protocol !== Frames.subprotocol) return refuse(socket, "unsupported-version");
     if (sockets.clients.size > limits.connectionsMax) return refuse(socket, "overloaded");
-    const connection = serveConnection(socket, context);
+    const connection = serveConnection(socket, request.socket, context);
     connections.add(connection);
     socket.once("close", () => connections.delete(connection));
   });
