@@ -166,7 +166,8 @@ export const settleDown = (run: Run, certified: () => number): void => {
   restartAll(world, honest);
   // Who missed the last evidence learns of it from the next: a conversation that goes on leaves nobody behind.
   if (isLive) world.submit(honest[0]?.index ?? 0, "afterwards");
-  const rested = passes(60);
+  // In a large group several lying leaders may follow one another, and who misses something asks one member a minute.
+  const rested = passes(60 + 2 * environment.n);
   noteStandings(run);
   if (!isLive) return;
   askEnded(remembering(honest), true);
