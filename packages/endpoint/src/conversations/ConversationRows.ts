@@ -23,6 +23,7 @@ import {
   MembershipHash,
   type OperationId,
   type Opaque32,
+  type PostId,
   PostIntentHash,
   RecordHash,
 } from "@social-harness/protocol/identity/Identifier";
@@ -293,15 +294,13 @@ export const checkOpenWork = (
 
 export const readsOf = (db: Database, conversationId: ConversationId): Reads => ({
   nextIntent: (except) => {
-    const rows = db.iterate(
-      "SELECT * FROM intent WHERE conversation_id = ? AND outcome IS NULL ORDER BY sequence",
+    const rows = db.all(
+      "SELECT * FROM intent WHERE conversation_id = ? AND outcome IS NULL ORDER BY sequence LIMIT ?",
       conversationId,
+      except.size + 1,
     );
-    for (const row of rows) {
-      if (except.has(row["post_id"] as never)) continue;
-      return { intent: intentOf(row), createdAt: Number(row["created_at"]) };
-    }
-    return null;
+    const next = rows.find((row) => !except.has(row["post_id"] as PostId));
+    return next === undefined ? null : { intent: intentOf(next), createdAt: Number(next["created_at"]) };
   },
   core: (recordHash) => {
     const row = db.get(

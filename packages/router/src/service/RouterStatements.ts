@@ -39,9 +39,9 @@ export const makeStatements = (database: DatabaseSync) => {
      ON CONFLICT (lane_hash) DO UPDATE SET sequence = ?2, lane_head = ?3 RETURNING lane`,
   );
   const sendById = database.prepare(
-    `SELECT envelope_digest, lane_hash, router_send.sequence AS sequence
-     FROM router_send JOIN router_lane USING (lane) WHERE sender = ? AND message_id = ?`,
+    "SELECT envelope_digest, lane, sequence FROM router_send WHERE sender = ? AND message_id = ?",
   );
+  const laneHash = database.prepare("SELECT lane_hash FROM router_lane WHERE lane = ?");
   const putSend = database.prepare(
     `INSERT INTO router_send (sender, message_id, envelope_digest, lane, sequence, accepted_at)
      VALUES (?, ?, ?, ?, ?, ?)`,
@@ -106,7 +106,7 @@ export const makeStatements = (database: DatabaseSync) => {
       return (
         row && {
           envelopeDigest: row["envelope_digest"] as Opaque32,
-          lane: row["lane_hash"] as Opaque32,
+          lane: laneHash.get(row["lane"] as number)?.["lane_hash"] as Opaque32,
           sequence: row["sequence"] as number,
         }
       );

@@ -164,7 +164,9 @@ export const openRouterStore = async (options: RouterStoreOptions): Promise<Rout
           }
         : { kind: "rejected", reason: "idempotency-conflict" };
     }
-    const recipients = envelope.recipientAgentIds.map(statements.agent);
+    const recipients = envelope.recipientAgentIds.map((agentId) =>
+      agentId === sender.agentId ? sender : statements.agent(agentId),
+    );
     const bytes = envelopeText.length;
     const only = recipients.length === 1 ? recipients[0] : undefined;
     if (only !== undefined && !hasRoom(only, bytes)) return { kind: "rejected", reason: "mailbox-full" };
