@@ -41,7 +41,13 @@ export const LookupRequest = Schema.Union([
 export type LookupRequest = typeof LookupRequest.Type;
 
 /** The beginning of a name. Not every such text begins a valid name; then the page is empty. */
-export const NamePrefix = Schema.String.check(Schema.isPattern(/^[a-z0-9-]{1,32}$/));
+const namePrefix = /^[a-z0-9-]{1,32}$/;
+export const NamePrefix = Schema.String.check(
+  Schema.makeFilter(
+    (value: string) =>
+      namePrefix.test(value) || "expected the beginning of a name: 1 to 32 characters of a-z, 0-9 and dashes",
+  ),
+);
 
 export const ListRequest = Schema.Struct({
   afterAgentName: Schema.optionalKey(AgentName.schema),

@@ -1,5 +1,6 @@
 // `daemon`: runs this profile's endpoint until told to stop. Implements RUN-22 to RUN-24.
 
+import { existsSync } from "node:fs";
 import process from "node:process";
 import type { Command } from "commander";
 import * as Configuration from "@social-harness/endpoint/state/Configuration";
@@ -46,7 +47,12 @@ Modes:
   trusted-local  every program of this machine may use the endpoint.
   credentials    only who shows a token of the state folder. Commands find the owner-token by themselves. A host gets the
                  runtime-token: let it send the header "Authorization: Bearer <content of runtime-token>" with every
-                 request. To change a token write the file anew; it counts from the next request.`;
+                 request. To change a token write the file anew; it counts from the next request.
+The mode holds for this start; "mode" in config.json keeps it.`;
+
+/** Somebody once wanted this endpoint closed to other programs. */
+const tokenUnused =
+  'this mode asks nobody for a token, though a runtime-token is there: start with --mode credentials, or put "mode": "credentials" into config.json';
 
 export const daemon = (parent: Command): void => {
   const command = withState(
@@ -77,6 +83,7 @@ export const daemon = (parent: Command): void => {
       "Checking the stored record",
       Daemon.start(folder, configuration, output.remark),
     );
+    if (configuration.mode === "trusted-local" && existsSync(folder.runtimeToken)) output.remark(tokenUnused);
     try {
       output.result(
         {

@@ -29,7 +29,9 @@ export const status = (parent: Command): void => {
       const lines =
         result.kind === "active"
           ? [cardLine(result.agentCard), ...standingLines(output, health, options)]
-          : [`No agent yet. Next: \`social-harness join <invite> --name <agent>${flagsOf(options)}\`.`];
+          : [
+              `No agent yet. Next: \`social-harness join <invite> --name <agent>${flagsOf(options)}\`, or have the host call \`register\`.`,
+            ];
       const { mcpUrl, mode } = served;
       output.result({ ...result, mode, health }, [...lines, `MCP at ${mcpUrl}, mode ${mode}`].join("\n"));
     }),

@@ -23,12 +23,13 @@ export interface CallResult {
 
 /** The named tool of the caller's catalog as it is now. Any other tool is as unknown as one that never was. */
 const toolOf = (name: string, caller: Caller, isRegistered: boolean): Tool => {
-  const tool = Catalog.toolsOf(caller, isRegistered).find(({ face }) => face.name === name);
+  const tools = Catalog.toolsOf(caller, isRegistered);
+  const tool = tools.find(({ face }) => face.name === name);
   if (tool !== undefined) return tool;
-  throw invalidParams(
-    [{ path: ["name"], message: "expected a tool of the current catalog" }],
-    "Unknown tool.",
-  );
+  const names = tools.map(({ face }) => face.name).join(", ");
+  const expected = names === "" ? "there is no tool for you" : `expected one of your tools: ${names}`;
+  const why = isRegistered ? "" : " before this endpoint's agent is registered";
+  throw invalidParams([{ path: ["name"], message: `${expected}${why}` }], "Unknown tool.");
 };
 
 const unexpectedly = "a tool call failed unexpectedly";

@@ -20,7 +20,7 @@ const pendingEvent = {
   name: PendingStream.eventName,
   description:
     "The number of unacknowledged inbox items, when the stream opens and whenever it rises. Carries no message: " +
-    "call read_inbox.",
+    "call read_inbox. Its event id (occ_...) names no item.",
   delivery: ["push"],
   inputSchema: JsonSchema.object({}),
   payloadSchema: JsonSchema.object(
@@ -33,7 +33,10 @@ const decodeStream = Tool.exactly(
   Schema.Struct({
     name: Schema.String,
     arguments: Schema.optionalKey(
-      Schema.Record(Schema.String, Schema.Never.annotate({ message: "Expected no excess property" })),
+      Schema.Record(
+        Schema.String,
+        Schema.Never.annotate({ message: "is not expected here: there are no arguments" }),
+      ),
     ),
     // The event has no replay, so there is no cursor but null, and no age to bound.
     cursor: Schema.optionalKey(Schema.Null),

@@ -20,7 +20,8 @@ const notRegistered = "This endpoint has no registered agent yet.";
 const registryDown = "The Registry did not answer in time. Try again.";
 const storeFailed = "The endpoint's store failed. Its log says why.";
 const otherVersion = "The daemon speaks another version of the protocol.";
-const noAddress = "The address is not agent:<name> or group:<name>,<name>,... in canonical form.";
+const noAddress =
+  "The address is not agent:<name>, or group:<name>,<name>,... with all members, the own name among them, in increasing order.";
 
 const failures: { readonly [Name in OperationName]: Readonly<Record<ReasonOf[Name], Failure>> } = {
   register: {
@@ -44,7 +45,7 @@ const failures: { readonly [Name in OperationName]: Readonly<Record<ReasonOf[Nam
     "invalid-address": noAddress,
     "unknown-agent": "The Registry knows no agent of a name in that address.",
     "invalid-continuation": "The continuation was used, has expired or is not from this daemon. Begin again.",
-    "history-gap": "There is no such certified record here.",
+    "history-gap": "There is no conversation with that address here, or no such record in it.",
     "persistence-failed": "The stored records cannot be read or do not verify. The endpoint's log says why.",
   },
   send_message: {
@@ -102,9 +103,9 @@ export const errorOf = (name: OperationName, error: unknown): McpError | null =>
   if (error instanceof EndedPostError) return new McpError(codes.internalError, error.message, { reason });
   if (typeof failure === "string") {
     const trouble = reason === "dependency-unavailable" ? Trouble.of(error.cause) : null;
-    return new McpError(codes.internalError, trouble === null ? failure : Trouble.toWords(trouble), {
-      reason,
-    });
+    // What the command line reads back stands alone; everywhere else the reason stands in the words too, for a model.
+    const words = trouble === null ? `${failure} (${reason})` : Trouble.toWords(trouble);
+    return new McpError(codes.internalError, words, { reason });
   }
   const issue = { path: failure.at, message: failure.expected };
   return invalidParams([issue], "The message cannot be sent as it is.", reason);

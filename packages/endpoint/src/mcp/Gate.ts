@@ -78,16 +78,35 @@ export interface Authority {
   readonly tokens: () => Tokens;
 }
 
+const bearer = /^Bearer +(\S+)$/i;
+
 /** `authorization` as `only` found it. Null for nobody: a wrong credential, or none where one is needed. */
 const callerOf = (authorization: string | null | undefined, { mode, tokens }: Authority): Caller | null => {
   if (authorization === null) return mode === "trusted-local" ? { kind: "local", mode } : null;
-  const offered = /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
+  const offered = bearer.exec(authorization ?? "")?.[1];
   if (offered === undefined) return null;
   const { owner, runtime } = tokens();
   const [isOwner, isRuntime] = [equals(offered, owner), equals(offered, runtime)];
   if (isOwner) return { kind: "owner", mode };
   return isRuntime && mode === "credentials" ? { kind: "runtime", mode } : null;
 };
+
+/** What is wrong, as far as the header's form tells it: of the token itself nothing. */
+const whyNobody = (authorization: string | null | undefined, mode: Mode): string => {
+  if (authorization === null)
+    return "A token is needed: Authorization: Bearer <token>, the one in the file runtime-token of the state folder.";
+  if (authorization === undefined || !bearer.test(authorization))
+    return "The Authorization header must stand once, and be: Bearer <token>.";
+  const none = "The token is not this endpoint's";
+  return mode === "trusted-local"
+    ? `${none}, or not of its mode: in trusted-local mode a host sends no token at all, and only the owner's is known.`
+    : `${none}: it must be what stands in the state folder's runtime-token or owner-token now. If it is, the endpoint's log says what is wrong with that file.`;
+};
+
+const onlyBy = (target: string, method: string): string =>
+  target === path
+    ? `Only ${method} is served: this is an MCP endpoint for hosts, over Streamable HTTP without sessions, and no page to look at.`
+    : `Only ${method} is served.`;
 
 const unauthorized = (message: string): Refusal => refusal(401, message, { "www-authenticate": "Bearer" });
 
@@ -100,15 +119,11 @@ export const check = (request: IncomingMessage, port: number, authority: Authori
   const authorization = only(request, "authorization");
   const caller = callerOf(authorization, authority);
   if (caller === null) {
-    return unauthorized(
-      authorization === null
-        ? "A token of this endpoint is needed."
-        : "The token is not this endpoint's. If it should be, the endpoint's log says what is wrong with its file.",
-    );
+    return unauthorized(whyNobody(authorization, authority.mode));
   }
   const method = methods.get(target);
   if (method === undefined) return refusal(404, `The endpoint is at ${path}.`);
   if (target !== path && caller.kind !== "owner") return unauthorized("The owner's token is needed.");
-  if (request.method !== method) return refusal(405, `Only ${method} is served.`, { allow: method });
+  if (request.method !== method) return refusal(405, onlyBy(target, method), { allow: method });
   return { kind: "admitted", caller };
 };

@@ -20,8 +20,8 @@ const repeating =
   "Give every send its own idempotencyKey. If an answer is lost, repeat the same input with the same key. certified means that " +
   "every member will get it; pending means that it is kept and goes out by itself: do not send it again.";
 const reading =
-  "To receive: read_inbox, handle an item, answer with send_message to its address, then acknowledge_delivery. An event id is read " +
-  "with read_event. What was said before: search_conversations, then read_conversation.";
+  "To receive: read_inbox, handle an item, answer with send_message to its address, then acknowledge_delivery. An event id (evt_...) is " +
+  "read with read_event. What was said before: search_conversations, then read_conversation.";
 const readingEvents =
   "To receive: you are told of an item by its event id; read it with read_event and answer with send_message to its address.";
 const failures =

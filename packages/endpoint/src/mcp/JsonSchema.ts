@@ -53,7 +53,7 @@ export const agentCard: Fragment = {
     {
       kind: oneOf(["agent_card"], "Always agent_card."),
       agentId: id("agt_", 16, "Derived from the signing key."),
-      principalId: id("prn_", 16, "The person or organisation that the agent acts for."),
+      principalId: id("prn_", 16, "Whom the agent says it acts for; anybody can copy it."),
       agentName: agentName("The registered name."),
       signingKey: id("", 32, "Ed25519 public key."),
       sealingKey: id("", 32, "X25519 public key."),

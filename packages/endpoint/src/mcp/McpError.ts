@@ -35,10 +35,28 @@ export class McpError extends Error {
   }
 }
 
+/** Places that the message names: the rest is in `data.issues`. */
+const issuesInWords = 3;
+
+/** Hosts show a model the message, and many nothing of the data: so the first issues stand in it as well. */
+const toWords = (message: string, issues: ReadonlyArray<DecodeIssue>): string => {
+  const named = issues
+    .slice(0, issuesInWords)
+    .map(({ path, message: expectation }) =>
+      path.length === 0 ? expectation : `${path.join(".")}: ${expectation}`,
+    );
+  const left = issues.length - named.length;
+  return `${message} ${named.join("; ")}${left > 0 ? `; and ${left} more in data.issues` : ""}.`;
+};
+
 /** A malformed call: 1 to 20 places where it is off, and a send's own reason beside them. */
 export const invalidParams = (
   issues: ReadonlyArray<DecodeIssue>,
   message = "The arguments do not have the expected shape.",
   reason?: string,
 ): McpError =>
-  new McpError(codes.invalidParams, message, reason === undefined ? { issues } : { reason, issues });
+  new McpError(
+    codes.invalidParams,
+    toWords(message, issues),
+    reason === undefined ? { issues } : { reason, issues },
+  );

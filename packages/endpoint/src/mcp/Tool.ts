@@ -55,9 +55,30 @@ export const exactly = <S extends Schema.ConstraintDecoder<unknown>>(
   };
 };
 
+/** The arm of a union that `field` chose and that takes it alone: what belongs to another arm is told so. */
+export const alone = <S extends Schema.ConstraintDecoder<unknown>>(
+  field: string,
+  schema: S,
+): ((args: unknown) => S["Type"]) => {
+  const diagnose = Diagnosis.decoder(schema);
+  return (args) => {
+    const diagnosis = diagnose(args);
+    if (diagnosis.ok) return diagnosis.value;
+    throw invalidParams(
+      diagnosis.issues.map(({ path, message }) => ({
+        path,
+        message: path[0] === field ? message : `is not expected beside ${field}: leave one of them out`,
+      })),
+    );
+  };
+};
+
 /** No argument at all. A struct without fields would take any value. */
 export const nothing = exactly(
-  Schema.Record(Schema.String, Schema.Never.annotate({ message: "Expected no excess property" })),
+  Schema.Record(
+    Schema.String,
+    Schema.Never.annotate({ message: "is not expected here: there are no arguments" }),
+  ),
 );
 
 /** Whether arguments name a field: how a union of shapes is told apart before one of them is decoded. */

@@ -12,7 +12,7 @@ export type Level = Configuration["logLevel"];
 const rank: Readonly<Record<Level, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
 
 /** Callback secrets, invites, admission credentials, bearer tokens: by the shapes they always have. */
-const secretShapes = /\b(?:whsec_|shn1_|adm_)[A-Za-z0-9_+/=-]+|\bBearer\s+[A-Za-z0-9._~+/=-]+/gi;
+const secretShapes = /\b(?:whsec_|shn1_|adm_)[A-Za-z0-9_+/=-]+|\bBearer\s+[A-Za-z0-9._~+/=-]{16,}/gi;
 const struckOut = "[redacted]";
 
 /** Longer values are cut: a line is for reading, and an error's text may quote anything. */

@@ -84,11 +84,18 @@ const strangers: ReadonlyArray<readonly [mode: Mode, who: string, authorization:
   ["trusted-local", "the runtime's token", `Bearer ${runtimeToken}`],
 ];
 
-const unknownTool = {
-  code: -32_602,
-  message: "Unknown tool.",
-  data: { issues: [{ path: ["name"], message: "expected a tool of the current catalog" }] },
+/** The same for every name that is not the caller's: its own tools, and nothing of others. */
+const unknownToolOf = (tools: ReadonlyArray<string>, isRegistered: boolean) => {
+  const own =
+    tools.length === 0 ? "there is no tool for you" : `expected one of your tools: ${tools.join(", ")}`;
+  const message = isRegistered ? own : `${own} before this endpoint's agent is registered`;
+  return {
+    code: -32_602,
+    message: `Unknown tool. name: ${message}.`,
+    data: { issues: [{ path: ["name"], message }] },
+  };
 };
+const runtimeUnknown = unknownToolOf(["send_message", "read_event", "search_agents"], true);
 const toolNames: ReadonlyArray<string> = everyTool.map(({ face }) => face.name);
 const argumentsOf = (name: string) => goodArguments[name as OperationName];
 const namesOf = (listed: unknown): ReadonlyArray<string> =>
@@ -122,14 +129,15 @@ describe.for(rows)("$mode, $caller", ({ mode, token, before, after, hasStream, i
     for (const [isRegistered, tools] of states) {
       const endpoint = await start({ mode, registered: isRegistered });
       endpoint.deliver(textItem("stays"));
+      const unknownTool = unknownToolOf(tools, isRegistered);
+      for (const name of ["no_such_tool", "list_holds", "release_hold", "__proto__", ""]) {
+        expect((await RawHttp.callTool(endpoint.port, name, {}, token)).body.error).toEqual(unknownTool);
+      }
       // `register` last: afterwards the catalog is another.
       for (const name of toolNames.toSorted((a, b) => Number(a === "register") - Number(b === "register"))) {
         const { body } = await RawHttp.callTool(endpoint.port, name, argumentsOf(name), token);
         if (tools.includes(name)) expect([name, body.error]).not.toEqual([name, unknownTool]);
         else expect([name, body.error]).toEqual([name, unknownTool]);
-      }
-      for (const name of ["no_such_tool", "list_holds", "release_hold", "__proto__", ""]) {
-        expect((await RawHttp.callTool(endpoint.port, name, {}, token)).body.error).toEqual(unknownTool);
       }
     }
   });
@@ -295,7 +303,7 @@ verifies(["MGT-73", "MGT-80"], "runtime credential denial of raw history and own
     const args = name === "acknowledge_delivery" ? { deliveryToken: token } : argumentsOf(name);
     await expect(client.callTool({ name, arguments: args })).rejects.toMatchObject({
       code: -32_602,
-      data: unknownTool.data,
+      data: runtimeUnknown.data,
     });
   }
   for (const [method, path] of ownerPaths) {
@@ -329,7 +337,7 @@ verifies(["MGT-50", "MGT-73", "ING-22"], "adapter send/ack isolation", async () 
   const read = await runtime.callTool({ name: "read_event", arguments: { eventId } });
   expect(read.structuredContent).toEqual({ item: textItem("to be handled") });
   const acknowledge = { name: "acknowledge_delivery", arguments: { deliveryToken: token } };
-  await expect(runtime.callTool(acknowledge)).rejects.toMatchObject({ data: unknownTool.data });
+  await expect(runtime.callTool(acknowledge)).rejects.toMatchObject({ data: runtimeUnknown.data });
   expect(pending()).toBe(1);
 
   // What the owner looks at sends nothing and acknowledges nothing.

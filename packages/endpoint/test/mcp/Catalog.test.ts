@@ -50,15 +50,18 @@ verifies("MGT-03", "the catalog is register and status, and then exactly the eig
 verifies("MGT-04", "a tool of the other state is as unknown as one that never was", async () => {
   const unregistered = await start({ registered: false });
   const registered = await start();
-  const unknown = (await RawHttp.callTool(registered.port, "no_such_tool", {})).body.error;
-  expect(unknown).toEqual({
+  const unknownAt = async (port: number) => (await RawHttp.callTool(port, "no_such_tool", {})).body.error;
+  const before = await unknownAt(unregistered.port);
+  const message = "expected one of your tools: register, status before this endpoint's agent is registered";
+  expect(before).toEqual({
     code: -32_602,
-    message: "Unknown tool.",
-    data: { issues: [{ path: ["name"], message: "expected a tool of the current catalog" }] },
+    message: `Unknown tool. name: ${message}.`,
+    data: { issues: [{ path: ["name"], message }] },
   });
   for (const name of after.filter((tool) => tool !== "status")) {
-    expect((await RawHttp.callTool(unregistered.port, name, {})).body.error).toEqual(unknown);
+    expect((await RawHttp.callTool(unregistered.port, name, {})).body.error).toEqual(before);
   }
+  const unknown = await unknownAt(registered.port);
   for (const name of ["register", "__proto__", "constructor", "toString", ""]) {
     expect((await RawHttp.callTool(registered.port, name, registration)).body.error).toEqual(unknown);
   }

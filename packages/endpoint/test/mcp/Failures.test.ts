@@ -94,7 +94,9 @@ verifies(
     expect(await wordsFor(thrown("CERT_HAS_EXPIRED"))).toContain("(it has expired)");
     expect(await wordsFor(thrown("ECONNREFUSED"))).toContain("cannot be reached (connection refused)");
     for (const other of [thrown("constructor"), new Error("secret words"), undefined]) {
-      expect(await wordsFor(other)).toBe("The Registry did not answer in time. Try again.");
+      expect(await wordsFor(other)).toBe(
+        "The Registry did not answer in time. Try again. (dependency-unavailable)",
+      );
     }
     expect(Trouble.fromWords(selfSigned ?? "")).toEqual({
       kind: "untrusted-certificate",

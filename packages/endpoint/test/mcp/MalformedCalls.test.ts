@@ -49,7 +49,7 @@ verifies("MGT-61", "a defect of the call's envelope is reported with its place",
   // Arguments that are left out are none.
   expect((await RawHttp.callTool(port, "status")).body.result).toHaveProperty("structuredContent");
   const without = await RawHttp.callTool(port, "acknowledge_delivery");
-  expect(without.body.error?.data).toEqual({ issues: [{ path: ["deliveryToken"], message: "Missing key" }] });
+  expect(without.body.error?.data).toEqual({ issues: [{ path: ["deliveryToken"], message: "is missing" }] });
 });
 
 verifies(
@@ -72,6 +72,13 @@ verifies(
     });
     expect(values.text).not.toContain(secret);
     expect(values.text).not.toContain(secret.toUpperCase());
+    expect((await RawHttp.callTool(port, "send_message", { input: { to: 5 } })).body.error?.message).toBe(
+      "The arguments do not have the expected shape. input.to: Expected string; input.text: is missing.",
+    );
+    const beside = { agentName: "bob-agent", prefix: "b" };
+    expect((await RawHttp.callTool(port, "search_agents", beside)).body.error?.message).toContain(
+      "prefix: is not expected beside agentName: leave one of them out",
+    );
     expect(sent).toEqual([]);
   },
 );

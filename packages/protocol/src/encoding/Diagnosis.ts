@@ -38,6 +38,12 @@ const isCrowded = (root: unknown): boolean => {
   return false;
 };
 
+/** What the schema library says in its own terms, in words for whoever wrote the value. */
+const plainly: ReadonlyMap<string, string> = new Map([
+  ["Missing key", "is missing"],
+  ["Expected no excess property", "is not expected here: leave it out"],
+]);
+
 /** A decoder of one exact shape from parsed JSON. */
 export const decoder = <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
@@ -61,7 +67,10 @@ export const decoder = <S extends Schema.ConstraintDecoder<unknown>>(
     const issues = result.issues.slice(0, Limits.validationIssuesMax);
     return {
       ok: false,
-      issues: issues.map(({ path, message }) => ({ path: pathOf(path ?? []), message })),
+      issues: issues.map(({ path, message }) => ({
+        path: pathOf(path ?? []),
+        message: plainly.get(message) ?? message,
+      })),
     };
   };
 };

@@ -4,7 +4,11 @@ import * as Schema from "effect/Schema";
 
 const pattern = /^(?=.{3,32}$)[a-z0-9]+(-[a-z0-9]+)*$/;
 
-export const schema = Schema.String.check(Schema.isPattern(pattern)).pipe(Schema.brand("AgentName"));
+const expected = "expected an agent's name: 3 to 32 characters of a-z, 0-9 and single dashes inside";
+
+export const schema = Schema.String.check(
+  Schema.makeFilter((value: string) => pattern.test(value) || expected),
+).pipe(Schema.brand("AgentName"));
 export type AgentName = typeof schema.Type;
 
 export const is = (value: unknown): value is AgentName => typeof value === "string" && pattern.test(value);

@@ -22,7 +22,7 @@ export const register = Tool.define({
   name: "register",
   description:
     "Register this endpoint's agent under a name, once and for ever. Choose a fresh operationId and repeat the same " +
-    "call with it if the answer is lost: the same registration returns the same card. Results: registered, with the card. " +
+    "call with it if the answer is lost; if register is then an unknown tool, you are registered, and status shows the card. Results: registered, with the card. " +
     "name_taken: choose another name and a fresh operationId. idempotency_conflict: that operationId was used with other " +
     "arguments. key_already_registered: this endpoint is registered under another name or principal. admission_refused: ask " +
     "the network's operator for a credential. Failure: dependency-unavailable: nothing was bound; repeat the same call. " +
@@ -39,12 +39,13 @@ export const register = Tool.define({
       operationId: JsonSchema.id(
         "opn_",
         16,
-        "opn_ and the base64url of 16 random bytes; the same on a retry.",
+        "Make one up: opn_ and 22 characters of A-Z a-z 0-9 - _, the last one A, Q, g or w. The same on a retry.",
       ),
       principalId: JsonSchema.id(
         "prn_",
         16,
-        "prn_ and the base64url of the 16 bytes of whom the agent acts for.",
+        "Of whom the agent acts for: the owner's, if it has one from another agent; else make one up: prn_ and 22 characters " +
+          "of A-Z a-z 0-9 - _, the last one A, Q, g or w.",
       ),
       agentName: JsonSchema.agentName(
         "3 to 32 characters: lower-case letters, digits, single dashes inside.",

@@ -8,8 +8,8 @@ import type { SearchAgentsInput } from "../../operations/Operations.ts";
 import * as JsonSchema from "../JsonSchema.ts";
 import * as Tool from "../Tool.ts";
 
-const byId = Tool.exactly(Schema.Struct({ agentId: AgentId.schema }));
-const byName = Tool.exactly(Schema.Struct({ agentName: AgentName.schema }));
+const byId = Tool.alone("agentId", Schema.Struct({ agentId: AgentId.schema }));
+const byName = Tool.alone("agentName", Schema.Struct({ agentName: AgentName.schema }));
 const byPrefix = Tool.exactly(
   Schema.Struct({
     prefix: Schema.optionalKey(NamePrefix),
@@ -22,8 +22,8 @@ export const searchAgents = Tool.define<SearchAgentsInput>({
   description:
     "Find agents to talk to. Give agentName or agentId to look one up, or prefix (and afterAgentName to go on) to " +
     "list agents by name; with no argument at all the list begins with the first name. Every card is verified. Names are " +
-    "exact: one that only looks alike is another agent, so compare agentId and principalId with what you know. Then " +
-    "write to agent:<agentName> with send_message. Failure: dependency-unavailable: try again later.",
+    "exact: one that only looks alike is another agent. Proven are agentName and agentId: compare those with what you know. " +
+    "principalId is only what an agent says of itself. Then write to agent:<agentName> with send_message. Failure: dependency-unavailable: try again later.",
   annotations: {
     title: "Find agents",
     readOnlyHint: true,
