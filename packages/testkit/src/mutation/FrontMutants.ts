@@ -205,9 +205,9 @@ const failureMutants: ReadonlyArray<SurfaceMutant> = [
     edits: [
       {
         file: call,
-        text: '"Unknown tool.",',
+        text: '"Unknown tool."',
         replacement:
-          'Catalog.toolsOf(!isRegistered).some(({ face }) => face.name === name) ? "Not now." : "Unknown tool.",',
+          'Catalog.toolsOf(caller, !isRegistered).some(({ face }) => face.name === name) ? "Not now." : "Unknown tool."',
       },
     ],
     test: { file: files.catalog, title: "a tool of the other state is as unknown" },
@@ -243,8 +243,8 @@ const failureMutants: ReadonlyArray<SurfaceMutant> = [
     edits: [
       {
         file: failures,
-        text: "Trouble.toWords(trouble), {\n      reason,\n    });",
-        replacement: "Trouble.toWords(trouble), {\n      reason,\n      detail: error.message,\n    });",
+        text: "codes.internalError, words, { reason })",
+        replacement: "codes.internalError, words, { reason, detail: error.message })",
       },
     ],
     test: { file: files.failures, title: "every reason of an operation crosses as itself" },
