@@ -35,6 +35,8 @@ const idOf = (message: unknown): string | number | null => {
   return typeof id === "string" || typeof id === "number" ? id : null;
 };
 
+const envelopeIssue = { path: ["_meta"], message: "expected the envelope of the protocol's schema" };
+
 const asError = ({ code, message, data }: McpError): object => ({ code, message, data });
 
 /** Every place where a tool call is off, or null where it is the JSON-RPC message around it that is. */
@@ -47,13 +49,23 @@ const callIssuesOf = ({ params }: Json): McpError | null => {
   return issues.length === 0 ? null : invalidParams(issues, "The call does not have the expected shape.");
 };
 
+/** Any other request that the SDK found malformed: what it says of that names what was submitted, in its own terms. */
+const malformedRequest = (status: number, { params }: Json, code: number): Answer | null => {
+  const found = CallShape.isObject(params) ? CallShape.metaIssuesOf(params) : [];
+  if (found.length === 0 && code !== codes.invalidParams) return null;
+  const issues = found.length > 0 ? found : [envelopeIssue];
+  return { status, error: asError(invalidParams(issues, "The request does not have the expected shape.")) };
+};
+
 /** The request that the SDK found malformed, when it is a tool call. */
 const malformedCall = (status: number, message: Json, code: number): Answer | null => {
   const found = callIssuesOf(message);
   if (found !== null) return { status, error: asError(found) };
   if (code !== codes.invalidParams) return null;
-  const issue = { path: ["_meta"], message: "expected the envelope of the protocol's schema" };
-  return { status, error: asError(invalidParams([issue], "The call does not have the expected shape.")) };
+  return {
+    status,
+    error: asError(invalidParams([envelopeIssue], "The call does not have the expected shape.")),
+  };
 };
 
 /** What a `subscriptions/listen` is refused for. */
@@ -68,6 +80,13 @@ const refusedListener = (status: number, code: unknown): Answer | null => {
   return { status, error: asError(invalidParams([issue], "The request does not have the expected shape.")) };
 };
 
+/** The SDK takes a list's parameters for its own, and what they lack for a defect. */
+const hasStrayCursor = (message: unknown): boolean => {
+  if (!CallShape.isObject(message) || message.method !== "tools/list") return false;
+  const { params } = message;
+  return CallShape.isObject(params) && params.cursor !== undefined && typeof params.cursor !== "string";
+};
+
 const retold = (status: number, error: Json, message: unknown): Answer | null => {
   const method = methodOf(message);
   if (method === "initialize" && error.code !== codes.invalidRequest) {
@@ -75,6 +94,13 @@ const retold = (status: number, error: Json, message: unknown): Answer | null =>
     const params = (message as Json).params;
     const requested = CallShape.isObject(params) ? params.protocolVersion : undefined;
     return { status: 400, error: Revision.unsupported(requested) };
+  }
+  if (hasStrayCursor(message)) {
+    const issue = { path: ["cursor"], message: "expected a string, or none" };
+    return {
+      status,
+      error: asError(invalidParams([issue], "The request does not have the expected shape.")),
+    };
   }
   const listener = method === "subscriptions/listen" ? refusedListener(status, error.code) : null;
   if (listener !== null) return listener;
@@ -87,9 +113,9 @@ const retold = (status: number, error: Json, message: unknown): Answer | null =>
       return { status, error: headersDisagree };
     case codes.invalidParams:
     case codes.invalidRequest:
-      return CallShape.isObject(message) && method === "tools/call" && idOf(message) !== null
-        ? malformedCall(status, message, error.code)
-        : null;
+      if (!CallShape.isObject(message) || idOf(message) === null) return null;
+      if (method === "tools/call") return malformedCall(status, message, error.code);
+      return malformedRequest(status, message, error.code);
   }
   return null;
 };
@@ -98,6 +124,7 @@ const retold = (status: number, error: Json, message: unknown): Answer | null =>
 const mayBeRetold = ({ status, headers }: Response, message: unknown): boolean =>
   status === 400 ||
   status === 404 ||
+  hasStrayCursor(message) ||
   (methodOf(message) === "subscriptions/listen" && headers.get("content-type") !== "text/event-stream");
 
 /** The response as it is, unless it is a refusal of the SDK's that is told in our words. */

@@ -2,6 +2,7 @@
 // Projects `Operations` and owns no state of an agent. Implements MGT-01, MGT-06, MGT-10, MGT-14,
 // MGT-25 and MGT-75.
 
+import { AsyncLocalStorage } from "node:async_hooks";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { createMcpHandler } from "@modelcontextprotocol/server";
@@ -102,8 +103,12 @@ const listening = (server: Server, { host, port }: McpServerOptions["listen"]): 
 };
 
 /** The part that speaks MCP: the SDK's handler, the event stream, and the calls that are under way. */
-const makeProtocol = (options: McpServerOptions, origin: () => string) => {
-  const { operations, logger } = options;
+const makeProtocol = (
+  options: McpServerOptions,
+  countRefusal: (status: number) => void,
+  origin: () => string,
+) => {
+  const { operations } = options;
   const calls = new Set<Promise<unknown>>();
   const call = (params: unknown, caller: Caller): Promise<Call.CallResult> => {
     const result = Call.call(params, caller, options);
@@ -127,6 +132,8 @@ const makeProtocol = (options: McpServerOptions, origin: () => string) => {
     call,
     witness: options,
   };
+  /** What the SDK says of a request, which may quote it: kept for the log of a defect, and for nothing else. */
+  const fates = new AsyncLocalStorage<{ readonly error?: Error }>();
   const handlers = new Map<Caller["kind"], ReturnType<typeof createMcpHandler>>();
   /** One for each kind of caller, made when the first comes, so that none of them uses up another's listeners. */
   const handlerFor = (caller: Caller) => {
@@ -137,16 +144,19 @@ const makeProtocol = (options: McpServerOptions, origin: () => string) => {
       maxSubscriptions: Limits.catalogListenersMax,
       // What a listener hears while nothing happens: a comment, since the protocol has no heartbeat for it.
       keepAliveMs: heartbeatMs,
-      onerror: ({ message }) => logger("info", "an MCP request was rejected", { message }),
+      onerror: (error) => void Object.assign(fates.getStore() ?? {}, { error }),
     });
     handlers.set(caller.kind, handler);
     return handler;
   };
-  const exchanges = Exchange.make(async (request, body, caller) => {
-    const response = await handlerFor(caller).fetch(request, { parsedBody: body });
-    // The line before, from `onerror`, has the cause.
-    const defect = () => Defect.report("a request broke off", undefined, options);
-    return Envelope.explain(body, response, defect);
+  const exchanges = Exchange.make((request, body, caller) => {
+    const fate: { readonly error?: Error } = {};
+    return fates.run(fate, async () => {
+      const response = await handlerFor(caller).fetch(request, { parsedBody: body });
+      if (response.status >= 400) countRefusal(response.status);
+      const defect = () => Defect.report("a request broke off", fate.error, options);
+      return Envelope.explain(body, response, defect);
+    });
   }, origin);
   const forgetCatalog = operations.onCatalogChanged(() => {
     for (const handler of handlers.values()) handler.notify.toolsChanged();
@@ -169,10 +179,10 @@ export const startMcpServer = async (options: McpServerOptions): Promise<McpServ
   const { logger } = options;
   let port = options.listen.port;
   let closing = false;
-  const protocol = makeProtocol(options, () => `http://127.0.0.1:${port}`);
+  const countRefusal = Refusals.counter(logger, options.clock);
+  const protocol = makeProtocol(options, countRefusal, () => `http://127.0.0.1:${port}`);
 
   const connections = Connections.make();
-  const countRefusal = Refusals.counter(logger, options.clock);
 
   const answer = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const verdict = Gate.check(incoming, port, options.authority);

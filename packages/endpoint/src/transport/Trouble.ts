@@ -2,7 +2,8 @@
 // people, and what helps. A certificate that nobody vouches for, or another key than the pinned one, is not an outage, and
 // waiting does not cure it. Implements RUN-16 and RUN-105.
 
-export type TroubleKind = "untrusted-certificate" | "unfit-certificate" | "wrong-key" | "unreachable";
+export type TroubleKind =
+  "untrusted-certificate" | "unfit-certificate" | "wrong-key" | "unbelievable" | "unreachable";
 
 export interface Trouble {
   readonly kind: TroubleKind;
@@ -25,6 +26,7 @@ const table: Readonly<Record<string, readonly [kind: TroubleKind, detail: string
   HOSTNAME_MISMATCH: ["unfit-certificate", "it is for another name"],
   ERR_TLS_CERT_ALTNAME_INVALID: ["unfit-certificate", "it is for another name"],
   "wrong-registry-key": ["wrong-key", "another key than the pinned one"],
+  "invalid-answer": ["unbelievable", "malformed, or signed by another"],
   EPROTO: ["unreachable", "it does not speak TLS there"],
   ERR_SSL_WRONG_VERSION_NUMBER: ["unreachable", "it does not speak TLS there"],
   ECONNREFUSED: ["unreachable", "connection refused"],
@@ -56,6 +58,8 @@ export const explain = (service: Service, { kind, detail }: Trouble): string => 
       return `the ${service}'s certificate is not good (${detail})`;
     case "wrong-key":
       return `what answers at the ${service}'s address has ${detail}`;
+    case "unbelievable":
+      return `what the ${service} answers is not to be believed (${detail})`;
     case "unreachable":
       return `the ${service} cannot be reached (${detail})`;
   }
@@ -73,6 +77,8 @@ export const remedy = ({ kind }: Trouble): string => {
       return "Only the network's operator can help: the network needs another certificate or another address.";
     case "wrong-key":
       return "It is another network's: ask your network's operator for its address, and take it with `social-harness move`.";
+    case "unbelievable":
+      return "Nothing of it was taken. Try again later; if it stays so, tell the network's operator.";
     case "unreachable":
       return "Conversations that exist go on; a registration or a first contact needs the network: try again when it is up.";
   }

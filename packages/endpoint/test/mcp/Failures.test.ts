@@ -67,6 +67,9 @@ verifies(
           }
           expect(error?.message).not.toContain("for the log alone");
         }
+        for (const { level, fields } of endpoint.log) {
+          if (level === "info") expect(Object.keys(fields)).toEqual(["tool", "reason", "message"]);
+        }
         await endpoint.close();
       }
     }
@@ -90,6 +93,10 @@ verifies(
     const selfSigned = await wordsFor(thrown("DEPTH_ZERO_SELF_SIGNED_CERT"));
     expect(selfSigned).toMatch(
       /^The Registry's certificate is not trusted \(self-signed certificate\)\. .*NODE_EXTRA_CA_CERTS/,
+    );
+    expect(await wordsFor(new RegistryError("invalid-answer", "secret words"))).toBe(
+      "What the Registry answers is not to be believed (malformed, or signed by another). Nothing of it was taken. Try again " +
+        "later; if it stays so, tell the network's operator.",
     );
     expect(await wordsFor(thrown("CERT_HAS_EXPIRED"))).toContain("(it has expired)");
     expect(await wordsFor(thrown("ECONNREFUSED"))).toContain("cannot be reached (connection refused)");

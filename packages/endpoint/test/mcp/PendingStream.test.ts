@@ -179,6 +179,27 @@ verifies("ING-44", "heartbeats come at their interval, before and between events
   await stream.close();
 });
 
+verifies("ING-47", "the first reason to end stays the reason", async () => {
+  const { stream } = makeInbox();
+  const reader = makeReader();
+  const ended = stream.attach(reader);
+  await settle();
+  reader.block(true);
+  const closed = stream.close();
+  await stream.attach(makeReader());
+  reader.block(false);
+  await Promise.all([ended, closed]);
+  expect(reader.frames).toEqual(["active"]);
+});
+
+verifies("ING-46", "a reader that left before it was attached holds no stream", async () => {
+  const { stream, listeners } = makeInbox();
+  const reader = makeReader();
+  reader.leave();
+  await stream.attach({ ...reader, send: async () => undefined });
+  expect(listeners.size).toBe(0);
+});
+
 verifies("ING-47", "closing ends the stream, and every later one at once", async () => {
   const { stream, rise } = makeInbox();
   const reader = makeReader();

@@ -1,5 +1,6 @@
 // What stands in a page, and what keeps a page back: the evidence of every record audited by hand, and records that somebody
 // changed in the file after the endpoint had stored them.
+import * as Cards from "../../src/transport/Cards.ts";
 
 import * as Base64Url from "@social-harness/protocol/encoding/Base64Url";
 import { hashOfText } from "@social-harness/protocol/encoding/Hash";
@@ -220,6 +221,27 @@ verifies(
         }
       }
     }
+  },
+);
+
+verifies(["MGT-49", "MGT-113"], "what is damaged between two pages keeps the second one back", async () => {
+  const stored = store(pair, 60);
+  const { continuation } = await stored.read({ address });
+  alter(stored.path, (sqlite) => {
+    const row = sqlite.prepare("SELECT evidence FROM record WHERE height = 55").get();
+    sqlite.prepare("UPDATE record SET evidence = ? WHERE height = 55").run(changed(row?.["evidence"]));
+  });
+  expect(await stored.reason({ continuation: continuation as string })).toBe("persistence-failed");
+});
+
+verifies(
+  "MGT-113",
+  "records whose conversation is no longer under its address are damage, no gap",
+  async () => {
+    const stored = store(pair, 3);
+    for (const card of pair.members.cards) Cards.keep(stored.db, card);
+    alter(stored.path, (sqlite) => sqlite.prepare("UPDATE conversation SET address = 'agent:zed'").run());
+    expect(await stored.reason({ address })).toBe("persistence-failed");
   },
 );
 
