@@ -1,6 +1,6 @@
 // One safe HTTPS POST to an address that a stranger named. Webhooks and the firewall's checker know this interface and
 // nothing of the way; what is on the way is loaded with the first callback, so a daemon that makes none does not carry it.
-// Implements ING-64 to ING-76.
+// Implements ING-70 and ING-73 to ING-76.
 
 import * as AddressPolicy from "./AddressPolicy.ts";
 import { CallbackFailure, type FailureCategory } from "./CallbackFailure.ts";
@@ -55,8 +55,8 @@ export const makeCallbackClient = (options: CallbackClientOptions): CallbackClie
     connect: options.connect ?? systemConnect,
     allows: test === null ? AddressPolicy.isGloballyRoutable : AddressPolicy.withExtra(test.addresses),
     certificateAuthority: test?.certificateAuthority ?? null,
-    deadlineMs: options.deadlineMs ?? Limits.deadlineMs,
   };
+  const deadlineMs = options.deadlineMs ?? Limits.deadlineMs;
   const underWay = new Map<AbortController, Promise<unknown>>();
   let closed = false;
 
@@ -75,14 +75,17 @@ export const makeCallbackClient = (options: CallbackClientOptions): CallbackClie
     post: async (request, signal) => {
       signal.throwIfAborted();
       if (closed) throw new Error("the callback client is closed");
+      // One end for all reasons to end: the deadline, the caller, the client.
       const controller = new AbortController();
       const pass = (): void => controller.abort(signal.reason);
       signal.addEventListener("abort", pass, { once: true });
+      const deadline = setTimeout(() => controller.abort(new CallbackFailure("timeout")), deadlineMs);
       const running = attempt(request, controller.signal);
       underWay.set(controller, running);
       try {
         return await running;
       } finally {
+        clearTimeout(deadline);
         signal.removeEventListener("abort", pass);
         underWay.delete(controller);
       }

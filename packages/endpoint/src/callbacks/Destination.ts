@@ -1,5 +1,5 @@
 // Where one connection goes, decided anew for each: the host's addresses as they are at this moment, every one of them
-// checked. A name that leads to a public and to a private address is refused as a whole. Implements ING-64 to ING-66.
+// checked. A name that leads to a public and to a private address is refused as a whole. Implements ING-64 and ING-65.
 
 import type { AddressPolicy } from "./AddressPolicy.ts";
 import { CallbackFailure } from "./CallbackFailure.ts";

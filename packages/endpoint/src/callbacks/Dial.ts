@@ -38,16 +38,17 @@ const isTimeout = (error: Error): boolean => "code" in error && error.code === "
  * The open socket. Rejects with `CallbackFailure`; an abort ends the socket, before and after. Errors of the open socket
  * are for whoever it is handed to.
  */
-export const dial = (
+export const dial = async (
   destination: Destination,
   connect: Connect,
   allows: AddressPolicy,
   signal: AbortSignal,
 ): Promise<Socket> => {
+  // A name server may have answered after everybody had stopped waiting for it.
+  signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const socket = connect(destination);
   const stop = (): void => void socket.destroy();
-  if (signal.aborted) stop();
   signal.addEventListener("abort", stop, { once: true });
   socket.once("close", () => {
     signal.removeEventListener("abort", stop);

@@ -1,4 +1,4 @@
-// What one callback may cost at most, each with the reason for its number. Implements ING-60, ING-70, ING-71 and ING-73.
+// What one callback may cost at most, each with the reason for its number. Implements ING-60, ING-70, ING-71, ING-73 and ING-79.
 
 /** Longer than any webhook address in the wild, short enough for a row and a log of many. */
 export const urlCharactersMax = 2_048;

@@ -6,19 +6,28 @@ import { Resolver as DnsResolver } from "node:dns/promises";
 /** All addresses of a name, of both families; rejects when there is none, and soon after an abort. */
 export type Resolver = (name: string, signal: AbortSignal) => Promise<ReadonlyArray<string>>;
 
-/** A name with addresses of one family is an ordinary one; only when both queries fail has the name none. */
-export const systemResolver: Resolver = async (name, signal) => {
-  const resolver = new DnsResolver();
-  const cancel = (): void => resolver.cancel();
-  signal.addEventListener("abort", cancel, { once: true });
-  try {
+/**
+ * Asks the machine's name servers, or the given ones (`address:port`). A name with addresses of one family is an ordinary
+ * one; only when both queries fail has the name none.
+ */
+export const resolverOver =
+  (servers: ReadonlyArray<string> | null): Resolver =>
+  async (name, signal) => {
     signal.throwIfAborted();
-    const families = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
-    const addresses = families.flatMap((family) => (family.status === "fulfilled" ? family.value : []));
-    const [first] = families;
-    if (addresses.length === 0 && first.status === "rejected") throw first.reason;
-    return addresses;
-  } finally {
-    signal.removeEventListener("abort", cancel);
-  }
-};
+    // One for each name, because taking back a query takes back all of a resolver's.
+    const resolver = new DnsResolver();
+    if (servers !== null) resolver.setServers(servers);
+    const cancel = (): void => resolver.cancel();
+    signal.addEventListener("abort", cancel, { once: true });
+    try {
+      const families = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+      const addresses = families.flatMap((family) => (family.status === "fulfilled" ? family.value : []));
+      const [first] = families;
+      if (addresses.length === 0 && first.status === "rejected") throw first.reason;
+      return addresses;
+    } finally {
+      signal.removeEventListener("abort", cancel);
+    }
+  };
+
+export const systemResolver: Resolver = resolverOver(null);

@@ -155,6 +155,18 @@ const broken: Readonly<Record<string, readonly [CallbackAnswer, Handler]>> = {
     failed("answer-malformed"),
     ({ socket }) => void socket.write("220 mail ESMTP\r\n"),
   ],
+  "answers with a status that HTTP does not know": [
+    failed("answer-malformed"),
+    ({ socket }) => void socket.end("HTTP/1.1 999 Whatever\r\ncontent-length: 0\r\n\r\n"),
+  ],
+  "gives a chunk a length that is no number": [
+    failed("answer-malformed"),
+    ({ socket }) => void socket.end(`${head}transfer-encoding: chunked\r\n\r\nmany\r\n`),
+  ],
+  "ends its body with the connection, as it may": [
+    { kind: "answered", status: 200, retryAfterMs: null, body: Uint8Array.from(Buffer.from("taken")) },
+    ({ socket }) => void socket.end(`${head}\r\ntaken`),
+  ],
   "gives a length that is no number": [
     failed("answer-malformed"),
     ({ socket }) => void socket.end(`${head}content-length: many\r\n\r\n`),

@@ -1,5 +1,8 @@
 // Calls that their caller gives up, many calls at once, and what is left of all of them: nothing.
 
+import process from "node:process";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
 import {
@@ -11,6 +14,7 @@ import {
   tcpFor,
   urlAt,
   type Receiver,
+  type Handler,
 } from "./Receiver.ts";
 
 const stopped = new Error("stopped by the caller");
@@ -100,4 +104,52 @@ verifies("ING-74", "many calls at once each get their own answer", async () => {
   );
   expect(receiver.connections()).toBe(64);
   await eventually(() => receiver.open() === 0);
+});
+
+/** Bytes that are really in use, after everything that can go has gone. */
+const heapBytes = (): number => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  collect();
+  return process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers;
+};
+
+const sockets = (): number =>
+  process.getActiveResourcesInfo().filter((name) => /TCPSocketWrap|TLSWrap|Timeout/.test(name)).length;
+
+verifies("ING-74", "neither many calls nor endless answers leave anything in memory", async () => {
+  const chunk = Buffer.alloc(65_536, 0x61);
+  const endings: ReadonlyArray<Handler> = [
+    (_request, response) => void response.end("taken"),
+    (_request, response) => {
+      const more = (): void => {
+        while (response.write(chunk));
+      };
+      response.on("drain", more);
+      more();
+    },
+    ({ socket }) => void socket.destroy(),
+    ({ socket }) => void socket.end("garbage"),
+    () => undefined,
+  ];
+  let turn = 0;
+  const receiver = await receiverFor((request, response) =>
+    endings[turn++ % endings.length]?.(request, response),
+  );
+  const client = localClient({ deadlineMs: 150 });
+  const calls = async (count: number): Promise<void> => {
+    for (let i = 0; i < count; i += 10) {
+      const ten = Array.from({ length: 10 }, () =>
+        client.post(requestTo(urlAt(receiver), "x".repeat(65_536)), never),
+      );
+      await Promise.all(ten);
+    }
+    await eventually(() => receiver.open() === 0);
+  };
+  // What is made once, and what a collection needs to settle.
+  await calls(60);
+  const [before, socketsBefore] = [heapBytes(), sockets()];
+  await calls(200);
+  expect(heapBytes() - before).toBeLessThan(4_000_000);
+  expect(sockets()).toBeLessThanOrEqual(socketsBefore);
 });

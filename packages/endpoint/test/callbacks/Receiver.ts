@@ -25,6 +25,9 @@ import * as IpAddress from "../../src/callbacks/IpAddress.ts";
 import type { Resolver } from "../../src/callbacks/Resolver.ts";
 import { makeAuthority, type Issued } from "./Certificates.ts";
 
+// Loaded before a test has a deadline that is shorter than the loading.
+await import("../../src/callbacks/EffectPost.ts");
+
 export const authority = makeAuthority("callback test authority");
 export const loopback = "127.0.0.1";
 
