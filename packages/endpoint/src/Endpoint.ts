@@ -5,6 +5,8 @@ import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { makeRegistryClient } from "@social-harness/registry/client/RegistryClient";
 import type { Logger } from "@social-harness/router/Logger";
+import { makeCallbackClient } from "./callbacks/CallbackClient.ts";
+import * as TestCallbacks from "./callbacks/TestCallbacks.ts";
 import { startActiveAgent } from "./conversations/ActiveAgent.ts";
 import * as ContactPolicy from "./conversations/ContactPolicy.ts";
 import * as Inbox from "./ingress/Inbox.ts";
@@ -37,6 +39,8 @@ export interface EndpointOptions {
   /** Epoch milliseconds. */
   readonly clock: () => number;
   readonly random: (byteCount: number) => Buffer;
+  /** Whether the folder's test callbacks count; without it a folder that has some is refused. */
+  readonly allowTestCallbacks?: boolean;
 }
 
 /** Of this program, as MCP clients see it. */
@@ -94,6 +98,13 @@ const startLocked = async (
     );
   }
   Tokens.ensure(stateFolder, configuration.mode, random);
+  const testCallbacks = TestCallbacks.read(stateFolder, options.allowTestCallbacks ?? false);
+  if (testCallbacks !== null) {
+    logger("warn", "callbacks may go to test addresses", {
+      explanation: "this daemon is for tests alone",
+      addresses: testCallbacks.addresses.length,
+    });
+  }
   const db = Database.open(stateFolder.database);
   opened.push(db.close);
   const trust: Trust = { verifier: Ed25519.verifier, registryKey: configuration.registryKey };
@@ -105,6 +116,8 @@ const startLocked = async (
     registryKey: configuration.registryKey,
   });
   opened.push(registry.close);
+  const callbacks = makeCallbackClient({ clock, test: testCallbacks });
+  opened.push(callbacks.close);
   const pending = createSignal();
   const catalog = createSignal();
   const continuations = createContinuations<Snapshot>(random, clock);
@@ -208,6 +221,7 @@ const startLocked = async (
     // Whoever waits is answered first: calls to the Registry fail now, sends are pending.
     life.agent()?.endWaits();
     registry.close();
+    await callbacks.close();
     await mcp.close();
     await life.settled();
     await life.agent()?.close();

@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import process from "node:process";
 import type { Command } from "commander";
+import { flag as testFlag } from "@social-harness/endpoint/callbacks/TestCallbacks";
 import * as Configuration from "@social-harness/endpoint/state/Configuration";
 import * as Identity from "@social-harness/endpoint/state/Identity";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
@@ -14,7 +15,7 @@ import { contactsLine } from "../text/Contacts.ts";
 import { isServing, releaseParent, untilStopped } from "../Waiting.ts";
 
 type Flags = Partial<Readonly<Record<Configuration.Field, string>>>;
-type Options = StateOptions & Flags;
+type Options = StateOptions & Flags & { readonly allowTestCallbacks?: true };
 
 const fields: ReadonlyArray<readonly [field: Configuration.Field, value: string, meaning: string]> = [
   ["port", "<n>", "of the MCP endpoint on 127.0.0.1; 0 = any (default: 7431)"],
@@ -69,6 +70,7 @@ export const daemon = (parent: Command): void => {
   command.addHelpText("after", modeHelp);
   for (const [field, value, meaning] of fields)
     command.option(`${Configuration.flagOf(field)} ${value}`, meaning);
+  command.option(testFlag, "for tests alone: callbacks may go where test-callbacks.json of the folder says");
   act<Options, []>(command, async ({ output, options }) => {
     const stopped = untilStopped();
     // Looked at before it is opened: opening makes what is missing, and a mistyped path should leave nothing behind.
@@ -81,7 +83,10 @@ export const daemon = (parent: Command): void => {
     const configuration = Configuration.load(folder, { flags, environment: process.env });
     const running = await output.during(
       "Checking the stored record",
-      Daemon.start(folder, configuration, output.remark),
+      Daemon.start(folder, configuration, {
+        notice: output.remark,
+        allowTestCallbacks: options.allowTestCallbacks ?? false,
+      }),
     );
     if (configuration.mode === "trusted-local" && existsSync(folder.runtimeToken)) output.remark(tokenUnused);
     try {

@@ -29,11 +29,17 @@ const portTaken = (error: unknown, port: number): unknown =>
 const noticeOf = (event: string, explanation: string | number | undefined): string =>
   explanation === undefined ? event : `${event}: ${explanation}`;
 
-/** `notice` gets a line for each warning while it runs. Throws `StateError` with reason `held` when another process has the folder. */
+export interface DaemonOptions {
+  /** Gets a line for each warning while it runs. */
+  readonly notice?: (line: string) => void;
+  readonly allowTestCallbacks?: boolean;
+}
+
+/** Throws `StateError` with reason `held` when another process has the folder. */
 export const start = async (
   folder: StateFolder,
   configuration: Configuration,
-  notice?: (line: string) => void,
+  { notice, allowTestCallbacks = false }: DaemonOptions = {},
 ): Promise<Daemon> => {
   const log = Log.open({
     folder: folder.logs,
@@ -51,6 +57,7 @@ export const start = async (
       },
       clock: Date.now,
       random,
+      allowTestCallbacks,
     });
     return {
       mcpUrl: endpoint.mcpUrl,

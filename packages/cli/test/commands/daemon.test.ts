@@ -4,7 +4,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
-import { failureOf, runHere, type Served } from "../Binary.ts";
+import * as SelfSigned from "@social-harness/testkit/SelfSigned";
+import { failureOf, runHere, serve, type Served } from "../Binary.ts";
 import { joined, root, startDaemon } from "../Town.ts";
 
 const ada = join(root, "ada");
@@ -60,6 +61,27 @@ describe("the daemon", () => {
     const none = await runHere(["daemon", "--state", join(root, "none"), "--json"]);
     expect([none.code, failureOf(none).reason]).toEqual([1, "no-keys"]);
   });
+
+  verifies(
+    "ING-79",
+    "a folder with test callbacks is refused without the flag that allows them",
+    async () => {
+      const state = join(root, "hal");
+      await joined(state, "hal-agent");
+      const file = join(state, "test-callbacks.json");
+      const content = { addresses: ["127.0.0.1"], certificateAuthority: SelfSigned.cert };
+      writeFileSync(file, JSON.stringify(content), { mode: 0o600 });
+      const command = ["daemon", "--state", state, "--port", "0", "--json"];
+      const refused = await runHere(command);
+      expect([refused.code, failureOf(refused).reason]).toEqual([1, "state-not-allowed"]);
+      expect(failureOf(refused).message).toContain(file);
+      expect(failureOf(refused).message).toContain("--allow-test-callbacks");
+      await (await serve([...command, "--allow-test-callbacks"])).stop();
+      writeFileSync(file, "{}");
+      const malformed = await runHere([...command, "--allow-test-callbacks"]);
+      expect([malformed.code, failureOf(malformed).reason]).toEqual([1, "state-malformed"]);
+    },
+  );
 
   verifies(
     ["RUN-03", "RUN-23"],

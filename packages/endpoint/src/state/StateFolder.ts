@@ -15,6 +15,8 @@ export interface StateFolder {
   readonly runtimeToken: string;
   readonly lock: string;
   readonly endpoint: string;
+  /** Only where a daemon is run for tests of callbacks. */
+  readonly testCallbacks: string;
   readonly logs: string;
 }
 
@@ -30,6 +32,7 @@ export const at = (path: string): StateFolder => {
     runtimeToken: join(folder, "runtime-token"),
     lock: join(folder, "lock"),
     endpoint: join(folder, "endpoint.json"),
+    testCallbacks: join(folder, "test-callbacks.json"),
     logs: join(folder, "logs"),
   };
 };

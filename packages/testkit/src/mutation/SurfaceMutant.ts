@@ -11,6 +11,7 @@ export interface SurfaceMutant extends Bug {
   };
 }
 
+const callbacks = "packages/endpoint/test/callbacks";
 const operations = "packages/endpoint/test/operations";
 const mcp = "packages/endpoint/test/mcp";
 const endpoint = "packages/testkit/test/endpoint";
@@ -18,6 +19,15 @@ const endpoint = "packages/testkit/test/endpoint";
 /** Test files by what they are about. */
 export const files = {
   activation: "packages/endpoint/test/Activation.test.ts",
+  callbackAnswers: `${callbacks}/CallbackClient.test.ts`,
+  callbackCorpus: `${callbacks}/Corpus.test.ts`,
+  callbackCertificates: `${callbacks}/Certificate.test.ts`,
+  callbackDeadline: `${callbacks}/Deadline.test.ts`,
+  callbackDestinations: `${callbacks}/Destination.test.ts`,
+  callbackEnvironment: `${callbacks}/Environment.test.ts`,
+  retryAfter: `${callbacks}/RetryAfter.test.ts`,
+  standardWebhook: `${callbacks}/StandardWebhook.test.ts`,
+  testCallbacks: `${callbacks}/TestCallbacks.test.ts`,
   agentLife: `${operations}/AgentLife.test.ts`,
   continuations: `${operations}/Continuations.test.ts`,
   conversationPages: `${operations}/ConversationPages.test.ts`,

@@ -1,0 +1,155 @@
+// Calls that their caller gives up, many calls at once, and what is left of all of them: nothing.
+
+import process from "node:process";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { expect } from "vitest";
+import { verifies } from "@social-harness/testkit/Verifies";
+import {
+  eventually,
+  localClient,
+  never,
+  receiverFor,
+  requestTo,
+  tcpFor,
+  urlAt,
+  type Receiver,
+  type Handler,
+} from "./Receiver.ts";
+
+const stopped = new Error("stopped by the caller");
+
+verifies(
+  "ING-74",
+  "a call that is cancelled ends with the caller's reason and leaves no connection",
+  async () => {
+    const stages: ReadonlyArray<() => Promise<Receiver>> = [
+      () => receiverFor(() => undefined),
+      () => receiverFor((_request, response) => void response.writeHead(200).flushHeaders()),
+      () => tcpFor(() => undefined),
+    ];
+    for (const stage of stages) {
+      const receiver = await stage();
+      const controller = new AbortController();
+      const calling = localClient().post(requestTo(urlAt(receiver)), controller.signal);
+      const settled = expect(calling).rejects.toBe(stopped);
+      await eventually(() => receiver.open() === 1);
+      controller.abort(stopped);
+      await settled;
+      await eventually(() => receiver.open() === 0);
+      expect(receiver.connections()).toBe(1);
+    }
+  },
+);
+
+verifies(
+  "ING-74",
+  "a call cancelled during its query takes the query back, and one cancelled before it asks nothing",
+  async () => {
+    const asked: Array<AbortSignal> = [];
+    const arrived = Promise.withResolvers<void>();
+    const client = localClient({
+      resolver: (_name, signal) => {
+        asked.push(signal);
+        arrived.resolve();
+        return new Promise(() => undefined);
+      },
+    });
+    const request = requestTo("https://receiver.example/");
+    const controller = new AbortController();
+    const settled = expect(client.post(request, controller.signal)).rejects.toBe(stopped);
+    await arrived.promise;
+    controller.abort(stopped);
+    await settled;
+    expect(asked.map(({ aborted }) => aborted)).toEqual([true]);
+    await expect(client.post(request, AbortSignal.abort(stopped))).rejects.toBe(stopped);
+    expect(asked).toHaveLength(1);
+  },
+);
+
+verifies("ING-74", "closing the client ends what is under way, and nothing goes out afterwards", async () => {
+  const receiver = await receiverFor(() => undefined);
+  const client = localClient();
+  const settled = expect(client.post(requestTo(urlAt(receiver)), never)).rejects.toThrow("closed");
+  await eventually(() => receiver.open() === 1);
+  await client.close();
+  await settled;
+  await eventually(() => receiver.open() === 0);
+  await expect(client.post(requestTo(urlAt(receiver)), never)).rejects.toThrow("closed");
+  await client.close();
+  expect(receiver.connections()).toBe(1);
+});
+
+verifies(
+  "ING-74",
+  "a header that nobody can write is the caller's defect and no failure of the receiver",
+  async () => {
+    const receiver = await receiverFor((_request, response) => void response.end());
+    const request = { ...requestTo(urlAt(receiver)), headers: { "webhook-id": "a\nb" } };
+    await expect(localClient().post(request, never)).rejects.toThrow();
+    expect(receiver.requests).toEqual([]);
+  },
+);
+
+verifies("ING-74", "many calls at once each get their own answer", async () => {
+  const receiver = await receiverFor((request, response) => {
+    request.pipe(response);
+  });
+  const client = localClient();
+  const answers = await Promise.all(
+    Array.from({ length: 64 }, (_, i) => client.post(requestTo(urlAt(receiver), `{"n":${i}}`), never)),
+  );
+  expect(answers.map((answer) => answer.kind === "answered" && Buffer.from(answer.body).toString())).toEqual(
+    Array.from({ length: 64 }, (_, i) => `{"n":${i}}`),
+  );
+  expect(receiver.connections()).toBe(64);
+  await eventually(() => receiver.open() === 0);
+});
+
+/** Bytes that are really in use, after everything that can go has gone. */
+const heapBytes = (): number => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  collect();
+  return process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers;
+};
+
+const sockets = (): number =>
+  process.getActiveResourcesInfo().filter((name) => /TCPSocketWrap|TLSWrap|Timeout/.test(name)).length;
+
+verifies("ING-74", "neither many calls nor endless answers leave anything in memory", async () => {
+  const chunk = Buffer.alloc(65_536, 0x61);
+  const endings: ReadonlyArray<Handler> = [
+    (_request, response) => void response.end("taken"),
+    (_request, response) => {
+      const more = (): void => {
+        while (response.write(chunk));
+      };
+      response.on("drain", more);
+      more();
+    },
+    ({ socket }) => void socket.destroy(),
+    ({ socket }) => void socket.end("garbage"),
+    () => undefined,
+  ];
+  let turn = 0;
+  const receiver = await receiverFor((request, response) =>
+    endings[turn++ % endings.length]?.(request, response),
+  );
+  const client = localClient({ deadlineMs: 150 });
+  const calls = async (count: number): Promise<void> => {
+    for (let i = 0; i < count; i += 10) {
+      const ten = Array.from({ length: 10 }, () =>
+        client.post(requestTo(urlAt(receiver), "x".repeat(65_536)), never),
+      );
+      await Promise.all(ten);
+    }
+    await eventually(() => receiver.open() === 0);
+  };
+  // What is made once, and what a collection needs to settle.
+  await calls(60);
+  const [before, socketsBefore] = [heapBytes(), sockets()];
+  await calls(200);
+  expect(heapBytes() - before).toBeLessThan(4_000_000);
+  expect(sockets()).toBeLessThanOrEqual(socketsBefore);
+});
