@@ -51,15 +51,15 @@ verifies("MGT-04", "a tool of the other state is as unknown as one that never wa
   const unregistered = await start({ registered: false });
   const registered = await start();
   const unknownAt = async (port: number) => (await RawHttp.callTool(port, "no_such_tool", {})).body.error;
-  const before = await unknownAt(unregistered.port);
+  const unknownBefore = await unknownAt(unregistered.port);
   const message = "expected one of your tools: register, status before this endpoint's agent is registered";
-  expect(before).toEqual({
+  expect(unknownBefore).toEqual({
     code: -32_602,
     message: `Unknown tool. name: ${message}.`,
     data: { issues: [{ path: ["name"], message }] },
   });
   for (const name of after.filter((tool) => tool !== "status")) {
-    expect((await RawHttp.callTool(unregistered.port, name, {})).body.error).toEqual(before);
+    expect((await RawHttp.callTool(unregistered.port, name, {})).body.error).toEqual(unknownBefore);
   }
   const unknown = await unknownAt(registered.port);
   for (const name of ["register", "__proto__", "constructor", "toString", ""]) {
