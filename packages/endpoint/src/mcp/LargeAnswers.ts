@@ -3,6 +3,7 @@
 // under way, so nobody is in the line twice. Who leaves while it waits, or still waits when the endpoint stops, is never
 // begun. Implements MGT-189 to MGT-192.
 
+import { setImmediate } from "node:timers/promises";
 import type { OperationName } from "../operations/OperationError.ts";
 import type { Caller } from "./Caller.ts";
 import * as CallShape from "./CallShape.ts";
@@ -30,6 +31,17 @@ interface Share {
 }
 
 const share = (): Share => ({ waiting: new Set(), held: 0 });
+
+/**
+ * Connections are accepted one a turn of the event loop, and that a client has left takes a few turns more to be seen: of a
+ * crowd that came and went while others were served, each would be read for.
+ */
+const turnsToSee = 4;
+
+const hasLeft = async (gone: AbortSignal): Promise<boolean> => {
+  for (let turn = 0; turn < turnsToSee && !gone.aborted; turn++) await setImmediate();
+  return gone.aborted;
+};
 
 export const make = (): LargeAnswers => {
   const shares: Readonly<Record<Caller["kind"], Share>> = {
@@ -80,7 +92,7 @@ export const make = (): LargeAnswers => {
         beginNext();
       });
       try {
-        return await work();
+        return (await hasLeft(gone)) ? null : await work();
       } finally {
         making -= 1;
         beginNext();

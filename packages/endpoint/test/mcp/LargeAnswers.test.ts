@@ -11,20 +11,25 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
 });
 
+const settle = async (): Promise<void> => {
+  for (let i = 0; i < 10; i++) await setImmediate();
+};
+
 const bench = () => {
   const line = LargeAnswers.make();
   const begun: Array<string> = [];
   const answers = new Map<string, { readonly made: () => void; readonly fail: () => void }>();
   return {
+    line,
     begun,
     close: line.close,
     made: async (name: string): Promise<void> => {
       answers.get(name)?.made();
-      await setImmediate();
+      await settle();
     },
     fail: async (name: string): Promise<void> => {
       answers.get(name)?.fail();
-      await setImmediate();
+      await settle();
     },
     ask: async (name: string, kind: LargeAnswers.Asker["kind"] = "local") => {
       const abort = new AbortController();
@@ -36,17 +41,17 @@ const bench = () => {
         return promise;
       });
       result.catch(() => {});
-      await setImmediate();
+      await settle();
       return {
         result,
         taken: async () => {
           over.resolve();
-          await setImmediate();
+          await settle();
         },
         leave: async () => {
           abort.abort();
           over.resolve();
-          await setImmediate();
+          await settle();
         },
       };
     },
@@ -102,6 +107,19 @@ verifies("MGT-190", "who leaves while it waits is never begun, and before it ask
   await made("a");
   await made("b");
   expect(begun).toEqual(["a", "b", "d"]);
+});
+
+verifies("MGT-190", "whose leaving is seen just after its turn came is not begun either", async () => {
+  const { line, begun, ask } = bench();
+  const abort = new AbortController();
+  const late = line.answer({ kind: "local", gone: abort.signal, over: Promise.resolve() }, async () => {
+    begun.push("late");
+  });
+  await setImmediate();
+  abort.abort();
+  expect(await late).toBeNull();
+  await ask("next");
+  expect(begun).toEqual(["next"]);
 });
 
 verifies("MGT-192", "who waits when it closes, or comes then, is told at once", async () => {
