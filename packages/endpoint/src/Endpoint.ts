@@ -165,9 +165,9 @@ const startLocked = async (
       active();
       return searchConversations(db, afterAddress);
     },
-    readConversation: async (input) => {
+    readConversation: async (input, gone) => {
       const self = active().card.agentName;
-      return readConversation({ db, self, trust, registry, continuations }, input);
+      return readConversation({ db, self, trust, registry, continuations }, input, gone);
     },
     sendMessage: async (input) => sendMessage({ db, agent: active(), registry, random }, input),
     readInbox: ({ cursor }) => {

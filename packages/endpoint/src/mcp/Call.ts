@@ -15,6 +15,12 @@ export interface CallOptions extends Defect.Witness {
   readonly operations: Operations;
 }
 
+export interface Asker {
+  readonly caller: Caller;
+  /** Aborts when the caller has left. */
+  readonly gone: AbortSignal;
+}
+
 export interface CallResult {
   readonly [key: string]: unknown;
   readonly content: ReadonlyArray<{ readonly type: "text"; readonly text: string }>;
@@ -45,22 +51,24 @@ const failureOf = (name: OperationName, error: unknown, options: CallOptions): M
 
 const perform = async (
   { name, arguments: args }: CallShape.Call,
-  caller: Caller,
+  { caller, gone }: Asker,
   options: CallOptions,
 ): Promise<CallResult> => {
   const tool = toolOf(name, caller, options.operations.isRegistered());
   try {
-    const structuredContent = await tool.call(options.operations, args);
+    const structuredContent = await tool.call(options.operations, args, gone);
     const text = JSON.stringify(structuredContent);
     return { content: [{ type: "text", text }], structuredContent };
   } catch (error) {
+    // What ends because its reader has left is no defect, and there is nobody to tell.
+    if (gone.aborted && error === gone.reason) throw Failures.internal();
     throw failureOf(tool.face.name, error, options);
   }
 };
 
 /** Rejects with an `McpError` and with nothing else. */
-export const call = async (params: unknown, caller: Caller, options: CallOptions): Promise<CallResult> => {
+export const call = async (params: unknown, asker: Asker, options: CallOptions): Promise<CallResult> => {
   const shape = CallShape.read(params);
   if (!shape.ok) throw invalidParams(shape.issues, "The call does not have the expected shape.");
-  return Defect.guarded(unexpectedly, options, perform)(shape.call, caller, options);
+  return Defect.guarded(unexpectedly, options, perform)(shape.call, asker, options);
 };

@@ -127,18 +127,22 @@ const mayBeRetold = ({ status, headers }: Response, message: unknown): boolean =
   hasStrayCursor(message) ||
   (methodOf(message) === "subscriptions/listen" && headers.get("content-type") !== "text/event-stream");
 
+const say = (message: unknown, { status, error }: Answer): Response =>
+  Response.json({ jsonrpc: "2.0", id: idOf(message), error }, { status });
+
+/** The answer to a request that is not begun any more. */
+export const stopped = (message: unknown): Response => say(message, { status: 503, error: stopping });
+
 /** The response as it is, unless it is a refusal of the SDK's that is told in our words. */
 export const explain = async (
   message: unknown,
   response: Response,
   defect: () => McpError,
 ): Promise<Response> => {
-  const say = ({ status, error }: Answer): Response =>
-    Response.json({ jsonrpc: "2.0", id: idOf(message), error }, { status });
-  if (response.status === connectionClosed) return say({ status: 503, error: stopping });
-  if (response.status === brokeOff) return say({ status: 200, error: asError(defect()) });
+  if (response.status === connectionClosed) return stopped(message);
+  if (response.status === brokeOff) return say(message, { status: 200, error: asError(defect()) });
   if (!mayBeRetold(response, message)) return response;
   const { error } = (await response.clone().json()) as { readonly error?: Json };
   const answer = error === undefined ? null : retold(response.status, error, message);
-  return answer === null ? response : say(answer);
+  return answer === null ? response : say(message, answer);
 };

@@ -5,14 +5,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setImmediate } from "node:timers/promises";
 import type { Caller } from "./Caller.ts";
+import * as Limits from "./Limits.ts";
 
-/** The reader's end of an exchange, for whoever sends it more than one frame. */
+/** The reader's end of an exchange. */
 export interface Outlet {
   /**
    * Resolves when the reader can take another frame. Whoever awaits it before every frame keeps at most one unsent.
    * A reader that takes nothing for a minute is disconnected.
    */
   readonly ready: () => Promise<void>;
+  /** Resolves when the answer has been handed over, or the reader has left. */
+  readonly over: Promise<void>;
 }
 
 /** The request's own body is never read: it comes parsed beside it, with the caller that the gate found. */
@@ -28,9 +31,6 @@ export interface Exchanges {
   /** The outlet of the exchange that a web request belongs to. */
   readonly outletOf: (request: Request) => Outlet | undefined;
 }
-
-/** Two heartbeats of a client's patience, and two more for the doubt. */
-const patienceMsDefault = 60_000;
 
 const closed = (outgoing: ServerResponse): boolean => outgoing.destroyed || outgoing.writableEnded;
 
@@ -48,12 +48,13 @@ const drained = (outgoing: ServerResponse, patienceMs: number): Promise<void> =>
   return promise;
 };
 
-const outletOf = (outgoing: ServerResponse, patienceMs: number): Outlet => ({
+const outletOf = (outgoing: ServerResponse, over: Promise<void>, patienceMs: number): Outlet => ({
   ready: async () => {
     // A frame that was just sent reaches the socket a moment later; only then is it known whether it was taken.
     await setImmediate();
     await drained(outgoing, patienceMs);
   },
+  over,
 });
 
 const headersOf = (incoming: IncomingMessage): Headers => {
@@ -123,22 +124,28 @@ const send = async (response: Response, outgoing: ServerResponse, patienceMs: nu
 };
 
 /** `patienceMs`: a shorter minute, for tests. */
-export const make = (handler: Handler, origin: () => string, patienceMs = patienceMsDefault): Exchanges => {
+export const make = (
+  handler: Handler,
+  origin: () => string,
+  patienceMs: number = Limits.readerPatienceMs,
+): Exchanges => {
   const outlets = new WeakMap<Request, Outlet>();
   return {
     outletOf: (request) => outlets.get(request),
     serve: async (incoming, outgoing, body, caller) => {
       const abort = new AbortController();
+      const over = Promise.withResolvers<void>();
       // Every response closes; the reader has left only when it closes before its end.
       outgoing.once("close", () => {
         if (!outgoing.writableFinished) abort.abort();
+        over.resolve();
       });
       const request = new Request(`${origin()}${incoming.url}`, {
         method: "POST",
         headers: headersOf(incoming),
         signal: abort.signal,
       });
-      outlets.set(request, outletOf(outgoing, patienceMs));
+      outlets.set(request, outletOf(outgoing, over.promise, patienceMs));
       await send(await handler(request, body, caller), outgoing, patienceMs);
     },
   };

@@ -1,6 +1,6 @@
 // The one loopback MCP endpoint of a daemon: node:http in front, the SDK's stateless handler behind it.
-// Projects `Operations` and owns no state of an agent. Implements MGT-01, MGT-06, MGT-10, MGT-14,
-// MGT-25 and MGT-75.
+// Projects `Operations` and owns no state of an agent. Implements MGT-01, MGT-06, MGT-10, MGT-11, MGT-14,
+// MGT-25, MGT-75 and MGT-186.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -18,6 +18,7 @@ import * as Defect from "./Defect.ts";
 import * as Envelope from "./Envelope.ts";
 import * as Exchange from "./Exchange.ts";
 import * as Gate from "./Gate.ts";
+import * as LargeAnswers from "./LargeAnswers.ts";
 import * as Limits from "./Limits.ts";
 import { codes } from "./McpError.ts";
 import * as OwnerPaths from "./OwnerPaths.ts";
@@ -25,6 +26,7 @@ import * as PendingStream from "./PendingStream.ts";
 import * as ProtocolServer from "./ProtocolServer.ts";
 import * as Refusals from "./Refusals.ts";
 import * as RequestBody from "./RequestBody.ts";
+import * as Turns from "./Turns.ts";
 
 export interface McpServerOptions {
   readonly operations: Operations;
@@ -45,7 +47,11 @@ export interface McpServerOptions {
   readonly heartbeatMs?: number;
   /** A shorter deadline for a request to arrive whole, for tests. */
   readonly requestMsMax?: number;
+  /** How a stop waits so many milliseconds, for tests. */
+  readonly pause?: (ms: number) => Promise<unknown>;
 }
+
+const pauseDefault = (ms: number): Promise<unknown> => setTimeout(ms, undefined, { ref: false });
 
 export interface McpServer {
   /** `http://127.0.0.1:<port>/mcp` */
@@ -54,14 +60,20 @@ export interface McpServer {
   readonly close: () => Promise<void>;
 }
 
-/** What open calls get to end by themselves in a clean stop, and then their last frames to leave. */
-const graceMs = 1_000;
 /** Longer than clients keep an idle connection, so that it is they who close it: a POST that meets our close is lost. */
 const keepAliveMs = 75_000;
 
 const crowded = {
   code: codes.refused,
   message: `All ${Limits.connectionsMax} connections of this kind of caller are in use. Try again in a second, or close some.`,
+};
+
+/** What the request's head expects before its body comes: HTTP/1.1 knows one thing, to be told to go on. */
+type Expectation = "nothing" | "to go on" | "something else";
+
+const unmet = {
+  code: codes.refused,
+  message: "Of what Expect may ask for only 100-continue is known here. Send the request without it.",
 };
 
 const refuse = (
@@ -108,10 +120,10 @@ const makeProtocol = (
   countRefusal: (status: number) => void,
   origin: () => string,
 ) => {
-  const { operations } = options;
+  const { operations, pause = pauseDefault } = options;
   const calls = new Set<Promise<unknown>>();
-  const call = (params: unknown, caller: Caller): Promise<Call.CallResult> => {
-    const result = Call.call(params, caller, options);
+  const call = (params: unknown, asker: Call.Asker): Promise<Call.CallResult> => {
+    const result = Call.call(params, asker, options);
     calls.add(result);
     void result.catch(() => {}).finally(() => calls.delete(result));
     return result;
@@ -149,7 +161,8 @@ const makeProtocol = (
     handlers.set(caller.kind, handler);
     return handler;
   };
-  const exchanges = Exchange.make((request, body, caller) => {
+  const large = LargeAnswers.makeAll();
+  const answer = (request: Request, body: unknown, caller: Caller): Promise<Response> => {
     const fate: { readonly error?: Error } = {};
     return fates.run(fate, async () => {
       const response = await handlerFor(caller).fetch(request, { parsedBody: body });
@@ -157,6 +170,13 @@ const makeProtocol = (
       const defect = () => Defect.report("a request broke off", fate.error, options);
       return Envelope.explain(body, response, defect);
     });
+  };
+  const exchanges = Exchange.make(async (request, body, caller) => {
+    const queue = large.of(body);
+    const outlet = exchanges.outletOf(request);
+    if (queue === undefined || outlet === undefined) return answer(request, body, caller);
+    const asker = { kind: caller.kind, gone: request.signal, over: outlet.over };
+    return (await queue.answer(asker, () => answer(request, body, caller))) ?? Envelope.stopped(body);
   }, origin);
   const forgetCatalog = operations.onCatalogChanged(() => {
     for (const handler of handlers.values()) handler.notify.toolsChanged();
@@ -165,8 +185,9 @@ const makeProtocol = (
     serve: exchanges.serve,
     close: async (): Promise<void> => {
       forgetCatalog();
+      large.close();
       const ended = Promise.all([stream.close(), Promise.allSettled(calls)]);
-      await Promise.race([ended, setTimeout(graceMs, undefined, { ref: false })]);
+      await Promise.race([ended, pause(Limits.stopGraceMs)]);
       // What has just returned reaches its response by microtasks; the handler cuts whatever it still serves then.
       await setImmediate();
       await Promise.all([...handlers.values()].map((handler) => handler.close()));
@@ -176,15 +197,20 @@ const makeProtocol = (
 
 /** Rejects with the error of `listen`, `EADDRINUSE` for one. */
 export const startMcpServer = async (options: McpServerOptions): Promise<McpServer> => {
-  const { logger } = options;
+  const { logger, pause = pauseDefault } = options;
   let port = options.listen.port;
   let closing = false;
   const countRefusal = Refusals.counter(logger, options.clock);
   const protocol = makeProtocol(options, countRefusal, () => `http://127.0.0.1:${port}`);
 
   const connections = Connections.make();
+  const turns = Turns.make();
 
-  const answer = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+  const answer = async (
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    expects: Expectation,
+  ): Promise<void> => {
     const verdict = Gate.check(incoming, port, options.authority);
     if (verdict.kind === "refused") {
       const { status, message, headers } = verdict;
@@ -196,7 +222,8 @@ export const startMcpServer = async (options: McpServerOptions): Promise<McpServ
       countRefusal(503);
       return refuse(outgoing, 503, crowded, { "retry-after": "1" });
     }
-    if (incoming.headers.expect !== undefined) outgoing.writeContinue();
+    if (expects === "something else") return refuse(outgoing, 417, unmet);
+    if (expects === "to go on") outgoing.writeContinue();
     if (incoming.url === Gate.readyPath) return answerHealth(outgoing, options);
     if (incoming.url !== Gate.path) return OwnerPaths.answer(incoming, outgoing, options);
     const body = await RequestBody.read(incoming);
@@ -211,15 +238,21 @@ export const startMcpServer = async (options: McpServerOptions): Promise<McpServ
     connectionsCheckingInterval: requestMsMax / 10,
     keepAliveTimeout: keepAliveMs,
   };
-  const listener = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
-    answer(incoming, outgoing).catch((error: unknown) => {
-      logger("info", "an exchange broke off", causeOf(error));
-      outgoing.destroy();
-    });
-  };
-  const server = createServer(deadlines, listener);
-  // Whoever asks before it sends a body is told to go on only once the gate has let it through.
-  server.on("checkContinue", listener);
+  const listener =
+    (expects: Expectation) =>
+    (incoming: IncomingMessage, outgoing: ServerResponse): void =>
+      turns.take(incoming, {
+        outgoing,
+        answer: () =>
+          answer(incoming, outgoing, expects).catch((error: unknown) => {
+            logger("info", "an exchange broke off", causeOf(error));
+            outgoing.destroy();
+          }),
+      });
+  const server = createServer(deadlines, listener("nothing"));
+  // Whoever expects something before it sends a body hears of it only once the gate has let it through.
+  server.on("checkContinue", listener("to go on"));
+  server.on("checkExpectation", listener("something else"));
   server.on("connection", connections.opened);
   try {
     port = await listening(server, options.listen);
@@ -235,7 +268,7 @@ export const startMcpServer = async (options: McpServerOptions): Promise<McpServ
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       await protocol.close();
       server.closeIdleConnections();
-      await Promise.race([closed, setTimeout(graceMs, undefined, { ref: false })]);
+      await Promise.race([closed, pause(Limits.stopGraceMs)]);
       server.closeAllConnections();
       await closed;
     },

@@ -3,7 +3,7 @@
 
 import { type McpServerFactory, Server } from "@modelcontextprotocol/server";
 import type { Operations } from "../operations/Operations.ts";
-import type { CallResult } from "./Call.ts";
+import type { Asker, CallResult } from "./Call.ts";
 import type { Caller } from "./Caller.ts";
 import * as Catalog from "./Catalog.ts";
 import * as Defect from "./Defect.ts";
@@ -18,7 +18,7 @@ export interface ProtocolServerOptions {
   readonly stream: PendingStream;
   readonly outletOf: Exchanges["outletOf"];
   /** One `tools/call`, given its raw parameters. */
-  readonly call: (params: unknown, caller: Caller) => Promise<CallResult>;
+  readonly call: (params: unknown, asker: Asker) => Promise<CallResult>;
   readonly witness: Defect.Witness;
 }
 
@@ -66,7 +66,8 @@ export const factory =
     // The SDK's own handler would judge the call's envelope before us, in words that name no place. As the fallback we
     // get the raw parameters; set for this method alone, or an unknown one would no longer be unknown.
     if (requestInfo?.headers.get("mcp-method") === "tools/call") {
-      server.fallbackRequestHandler = ({ params }) => call(params, caller);
+      const asker: Asker = { caller, gone: requestInfo.signal };
+      server.fallbackRequestHandler = ({ params }) => call(params, asker);
     }
     return server;
   };

@@ -30,17 +30,18 @@ export interface Face {
 export interface Tool {
   readonly face: Face;
   /** Rejects with `McpError` for malformed arguments, with the operation's `OperationError`s, or with a defect. */
-  readonly call: (operations: Operations, args: unknown) => Promise<object>;
+  readonly call: (operations: Operations, args: unknown, gone: AbortSignal) => Promise<object>;
 }
 
 export const define = <Input>(
   tool: Face & {
     readonly decode: (args: unknown) => Input;
-    readonly run: (operations: Operations, input: Input) => object | Promise<object>;
+    /** `gone` aborts when nobody waits for the result any more: long reads end then, and acts do not. */
+    readonly run: (operations: Operations, input: Input, gone: AbortSignal) => object | Promise<object>;
   },
 ): Tool => {
   const { decode, run, ...face } = tool;
-  return { face, call: async (operations, args) => run(operations, decode(args)) };
+  return { face, call: async (operations, args, gone) => run(operations, decode(args), gone) };
 };
 
 /** Decodes exactly this shape, or says every place where the arguments are off. */

@@ -1,6 +1,7 @@
 // search_conversations and read_conversation: the owner's complete certified history, each returned record verified from
 // the store's rows. Reads create no delivery and hold no transaction between pages. Implements MGT-32 to MGT-51 and MGT-110 to MGT-113.
 
+import { setImmediate } from "node:timers/promises";
 import * as Address from "@social-harness/protocol/address/Address";
 import type { Head } from "@social-harness/protocol/conversation/State";
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
@@ -11,7 +12,7 @@ import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
 import type { AnchorHash, ConversationId, RecordHash } from "@social-harness/protocol/identity/Identifier";
 import * as Limits from "@social-harness/protocol/Limits";
-import type { RegistryClient } from "@social-harness/registry/client/RegistryClient";
+import type { CallOptions, RegistryClient } from "@social-harness/registry/client/RegistryClient";
 import { RegistryError } from "@social-harness/registry/client/RegistryError";
 import * as ConversationRows from "../conversations/ConversationRows.ts";
 import type { Database } from "../store/Database.ts";
@@ -67,17 +68,18 @@ export const searchConversations = (
 export const readConversation = (
   options: HistoryOptions,
   input: ReadConversationInput,
+  gone: AbortSignal = new AbortController().signal,
 ): Promise<ReadConversationResult> =>
   withReasons(async () => {
     if (!("continuation" in input)) {
-      return readPage(options, await observe(options, input.address, input.afterRecordHash), null);
+      return readPage(options, await observe(options, input.address, input.afterRecordHash), null, gone);
     }
     // Taken out before anything is awaited: of many calls with the same continuation one goes on.
     const snapshot = options.continuations.redeem(input.continuation);
     if (snapshot === null) {
       throw new OperationError("invalid-continuation", "the continuation is unknown, used or expired");
     }
-    return readPage(options, snapshot, input.continuation);
+    return readPage(options, snapshot, input.continuation, gone);
   });
 
 const damaged = (what: string, cause?: unknown): OperationError =>
@@ -109,7 +111,7 @@ const observe = async (
   return { conversationId, after, through: head };
 };
 
-/** Why an address has no history: it is no address of this agent, or names somebody that does not exist. */
+/** Why an address has no history: it is no address of this agent, or names somebody that does not exist. All are asked for at once. */
 const explainAbsence = async (options: HistoryOptions, address: string): Promise<void> => {
   const { db, self, registry } = options;
   const names = Address.isMessageAddress(address) ? Address.membersOf(address, self) : null;
@@ -118,15 +120,19 @@ const explainAbsence = async (options: HistoryOptions, address: string): Promise
   }
   const known = names.flatMap((name) => Cards.byName(db, name) ?? []);
   if (known.length === names.length) return refuseStrayHistory(db, Membership.ofCards(known).conversationId);
-  for (const name of names) {
-    if (known.some(({ agentName }) => agentName === name)) continue;
-    try {
-      if ((await registry.lookupByName(name)) === null) {
-        throw new OperationError("unknown-agent", `no agent is registered as ${name}`);
-      }
-    } catch (error) {
-      if (!(error instanceof RegistryError)) throw error;
+  const unknown = names.filter((name) => !known.some(({ agentName }) => agentName === name));
+  const call = { deadline: AbortSignal.timeout(Limits.registryDeadlineMs) };
+  await Promise.all(unknown.map((name) => refuseUnknown(registry, name, call)));
+};
+
+/** Who cannot be asked for is not held to be unknown. */
+const refuseUnknown = async (registry: RegistryClient, name: AgentName, call: CallOptions): Promise<void> => {
+  try {
+    if ((await registry.lookupByName(name, call)) === null) {
+      throw new OperationError("unknown-agent", `no agent is registered as ${name}`);
     }
+  } catch (error) {
+    if (!(error instanceof RegistryError)) throw error;
   }
 };
 
@@ -141,6 +147,7 @@ const readPage = async (
   options: HistoryOptions,
   snapshot: Snapshot,
   spent: string | null,
+  gone: AbortSignal,
 ): Promise<ReadConversationResult> => {
   const { db, continuations } = options;
   const { conversationId, through, after } = snapshot;
@@ -153,7 +160,7 @@ const readPage = async (
   refuseGaps(db, snapshot, records, hasMore);
   const last = records.at(-1);
   if (last === undefined) return { kind: "page", records: [], continuation: null };
-  await verifyPage(options, conversationId, records);
+  await verifyPage(options, conversationId, records, gone);
   return {
     kind: "page",
     records,
@@ -180,11 +187,15 @@ const refuseGaps = (
   throw new OperationError("history-gap", "the retained ancestry is not gap-free");
 };
 
-/** The checks of start-up, on exactly the records that leave. One that fails them keeps the whole page. */
+/**
+ * The checks of start-up, on exactly the records that leave. One that fails them keeps the whole page. Others get on between
+ * two records, each of which may have a quarter of a megabyte, and it is seen there when nobody waits for the page any more.
+ */
 const verifyPage = async (
   { db, trust }: HistoryOptions,
   conversationId: ConversationId,
   records: ReadonlyArray<HistoryRecord>,
+  gone: AbortSignal,
 ): Promise<void> => {
   const [first] = records;
   if (first === undefined) return;
@@ -198,8 +209,13 @@ const verifyPage = async (
       throw damaged("a record stands under an anchor that is not there");
   }
   try {
-    const ancestry = StoredAncestry.below(db, conversationId, height);
-    await verifyRecords(trust, headBefore(db, conversation, first), records, ancestry);
+    let head = headBefore(db, conversation, first);
+    for (const record of records) {
+      await setImmediate();
+      gone.throwIfAborted();
+      const ancestry = StoredAncestry.below(db, conversationId, record.recordCore.action.height);
+      head = await verifyRecords(trust, head, [record], ancestry);
+    }
   } catch (error) {
     if (!(error instanceof RecordError)) throw error;
     throw damaged(`a record does not verify: ${error.message}`, error);

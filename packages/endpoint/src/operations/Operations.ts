@@ -87,7 +87,11 @@ export interface Operations extends EventSubscriptions {
   readonly status: () => StatusResult;
   readonly searchAgents: (input: SearchAgentsInput) => Promise<SearchAgentsResult>;
   readonly searchConversations: (input: { readonly afterAddress?: string }) => SearchConversationsResult;
-  readonly readConversation: (input: ReadConversationInput) => Promise<ReadConversationResult>;
+  /** Rejects with the reason of `gone` once that is aborted. */
+  readonly readConversation: (
+    input: ReadConversationInput,
+    gone?: AbortSignal,
+  ) => Promise<ReadConversationResult>;
   readonly sendMessage: (input: SendInput) => Promise<SendResult>;
   readonly readInbox: (input: { readonly cursor?: string }) => InboxPage;
   readonly acknowledgeDelivery: (token: DeliveryToken) => Promise<void>;

@@ -96,3 +96,17 @@ verifies("MGT-75", "a connection in use counts once, and with each answer until 
   expect(ask(c)).not.toBeNull();
   expect(standing(a, b, c)).toEqual([false, true, true]);
 });
+
+verifies(
+  "MGT-144",
+  "what makes room is the connection that was answered longest ago, not the first that asked",
+  () => {
+    const { open, ask } = bench();
+    const [a, b] = [open(), open()];
+    const [endA, endB] = [ask(a), ask(b)];
+    endB?.();
+    endA?.();
+    expect(ask(open())).not.toBeNull();
+    expect(standing(a, b)).toEqual([true, false]);
+  },
+);

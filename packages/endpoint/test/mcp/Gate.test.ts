@@ -1,5 +1,10 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { connect } from "node:net";
+import { Readable } from "node:stream";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { afterAll, beforeAll, expect } from "vitest";
+import * as RequestBody from "../../src/mcp/RequestBody.ts";
 import { ownerToken, startEndpoint, type TestEndpoint } from "./TestEndpoint.ts";
 import * as RawHttp from "./RawHttp.ts";
 
@@ -232,4 +237,62 @@ verifies("MGT-15", "an unfinished head and an unfinished body both end their con
   } finally {
     await hasty.close();
   }
+});
+
+verifies("MGT-186", "whatever a request expects, it meets the gate first", async () => {
+  const closed = await startEndpoint({ mode: "credentials" });
+  const ask = (expected: string, headers: ReadonlyArray<string>, host = `127.0.0.1:${closed.port}`) =>
+    RawHttp.raw(
+      closed.port,
+      ["POST /mcp HTTP/1.1", `host: ${host}`, "content-length: 0", `expect: ${expected}`, ...headers].join(
+        "\r\n",
+      ) + "\r\n\r\n",
+    );
+  const owner = [`authorization: Bearer ${ownerToken}`];
+  for (const expected of ["x", "200-ok", "100-continued"]) {
+    expect(await ask(expected, [])).toMatch(/^HTTP\/1\.1 401 /);
+    expect(await ask(expected, ["authorization: Bearer wrong"])).toMatch(/^HTTP\/1\.1 401 /);
+    expect(await ask(expected, owner, "evil")).toMatch(/^HTTP\/1\.1 403 /);
+    const answer = await ask(expected, owner);
+    expect(answer).toMatch(/^HTTP\/1\.1 417 [^]*only 100-continue is known/);
+    expect(answer).not.toContain(expected === "x" ? '"x"' : expected);
+  }
+  await closed.close();
+});
+
+verifies("MGT-195", "a client that is still writing a body that is too large hears that it is", async () => {
+  const bytes = 30_000_000;
+  const socket = connect(endpoint.port, "127.0.0.1");
+  await once(socket, "connect");
+  socket.pause();
+  const headers = Object.entries({
+    ...RawHttp.headersOf("server/discover"),
+    "content-length": String(bytes),
+  });
+  socket.write(`POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:${endpoint.port}\r\n`);
+  socket.write(`${headers.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`);
+  // It reads nothing before it has written everything: an answer that comes with a reset is lost.
+  for (let written = 0; written < bytes; written += 1_000_000) {
+    await new Promise<void>((resolve, reject) => {
+      socket.write(Buffer.alloc(1_000_000, " "), (error) => (error ? reject(error) : resolve()));
+    });
+  }
+  let text = "";
+  for await (const chunk of socket as AsyncIterable<Buffer>) text += chunk.toString("latin1");
+  expect(text).toMatch(/^HTTP\/1\.1 413 /);
+});
+
+verifies("MGT-195", "of a body that is too large at most 32 MiB are read and dropped", async () => {
+  let read = 0;
+  const endless = Readable.from(
+    (function* () {
+      for (;;) {
+        read += 1_048_576;
+        yield Buffer.alloc(1_048_576);
+      }
+    })(),
+  );
+  expect(await RequestBody.read(endless as IncomingMessage)).toMatchObject({ ok: false, status: 413 });
+  expect(read).toBeGreaterThan(33_554_432);
+  expect(read).toBeLessThan(60_000_000);
 });

@@ -23,7 +23,7 @@ const accepting = new Proxy({} as Operations, { get: () => () => ({}) });
 
 const isAccepted = async (tool: Tool, args: unknown): Promise<boolean> => {
   try {
-    await tool.call(accepting, args);
+    await tool.call(accepting, args, new AbortController().signal);
     return true;
   } catch (error) {
     expect(error).toBeInstanceOf(McpError);

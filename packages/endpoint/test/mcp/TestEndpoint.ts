@@ -94,6 +94,7 @@ export interface TestEndpointOptions {
   readonly registered?: boolean;
   readonly heartbeatMs?: number;
   readonly requestMsMax?: number;
+  readonly pause?: McpServerOptions["pause"];
   /** 0, any free one, unless a test starts again where another endpoint was. */
   readonly port?: number;
   readonly overrides?: Partial<Operations>;
@@ -173,6 +174,7 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
     version: "0.0.0-test",
     ...(options.heartbeatMs === undefined ? {} : { heartbeatMs: options.heartbeatMs }),
     ...(options.requestMsMax === undefined ? {} : { requestMsMax: options.requestMsMax }),
+    ...(options.pause === undefined ? {} : { pause: options.pause }),
   });
   const clients: Array<Client> = [];
   return {

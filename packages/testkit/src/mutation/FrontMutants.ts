@@ -104,9 +104,9 @@ const registrationMutants: ReadonlyArray<SurfaceMutant> = [
     edits: [
       {
         file: protocolServer,
-        text: "server.fallbackRequestHandler = ({ params }) => call(params, caller);",
+        text: "server.fallbackRequestHandler = ({ params }) => call(params, asker);",
         replacement:
-          'server.fallbackRequestHandler = ({ params }, { mcpReq }) => {\n        if (String(params?.["name"]) === "register") Object.assign(globalThis, { asked: mcpReq.signal });\n        return call(params, caller);\n      };',
+          'server.fallbackRequestHandler = ({ params }, { mcpReq }) => {\n        if (String(params?.["name"]) === "register") Object.assign(globalThis, { asked: mcpReq.signal });\n        return call(params, asker);\n      };',
       },
       {
         file: agentLife,

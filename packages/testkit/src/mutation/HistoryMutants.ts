@@ -163,8 +163,8 @@ export const historyMutants: ReadonlyArray<SurfaceMutant> = [
     edits: [
       {
         file: history,
-        text: "await verifyRecords(trust, headBefore(db, conversation, first), records, ancestry);",
-        replacement: "await Promise.resolve([verifyRecords, headBefore, trust, ancestry]);",
+        text: "head = await verifyRecords(trust, head, [record], ancestry);",
+        replacement: "await Promise.resolve([verifyRecords, trust, ancestry]);",
       },
     ],
     test: { file: files.historyEvidence, title: "evidence that is unsorted, repeated" },
@@ -224,8 +224,8 @@ export const historyMutants: ReadonlyArray<SurfaceMutant> = [
     edits: [
       {
         file: history,
-        text: "if ((await registry.lookupByName(name)) === null)",
-        replacement: "if ((await registry.lookupByName(name)) === undefined)",
+        text: "if ((await registry.lookupByName(name, call)) === null)",
+        replacement: "if ((await registry.lookupByName(name, call)) === undefined)",
       },
     ],
     test: { file: files.history, title: "what is not here is told apart" },

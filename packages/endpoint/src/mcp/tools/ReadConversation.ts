@@ -72,5 +72,5 @@ export const readConversation = Tool.define<ReadConversationInput>({
     ["kind", "records", "continuation"],
   ),
   decode: (args) => (Tool.names(args, "continuation") ? next(args) : first(args)),
-  run: (operations, input) => operations.readConversation(input),
+  run: (operations, input, gone) => operations.readConversation(input, gone),
 });
