@@ -9,11 +9,11 @@ import { makeCallbackClient } from "./callbacks/CallbackClient.ts";
 import * as TestCallbacks from "./callbacks/TestCallbacks.ts";
 import { startActiveAgent } from "./conversations/ActiveAgent.ts";
 import * as ContactPolicy from "./conversations/ContactPolicy.ts";
+import type { Turn } from "./conversations/Conversations.ts";
 import * as Inbox from "./ingress/Inbox.ts";
 import { startMcpServer } from "./mcp/McpServer.ts";
 import { createAgentLife } from "./operations/AgentLife.ts";
 import { createContinuations } from "./operations/Continuations.ts";
-import * as EventSubscription from "./operations/EventSubscription.ts";
 import { withReasons } from "./operations/Failing.ts";
 import * as Health from "./operations/Health.ts";
 import { readConversation, searchConversations, type Snapshot } from "./operations/History.ts";
@@ -30,6 +30,8 @@ import type { StateFolder } from "./state/StateFolder.ts";
 import * as Tokens from "./state/Tokens.ts";
 import * as Database from "./store/Database.ts";
 import { check } from "./store/StartUpCheck.ts";
+import * as Occurrence from "./webhooks/Occurrence.ts";
+import * as Webhooks from "./webhooks/Webhooks.ts";
 
 export interface EndpointOptions {
   /** As `StateFolder.open` made it. */
@@ -64,6 +66,12 @@ const createSignal = () => {
       for (const listener of listeners) listener();
     },
   };
+};
+
+/** A timer that keeps no process alive. */
+const schedule = (delayMs: number, fire: () => void): (() => void) => {
+  const timer = setTimeout(fire, delayMs).unref();
+  return () => clearTimeout(timer);
 };
 
 /**
@@ -153,6 +161,20 @@ const startLocked = async (
   });
   const { active } = life;
 
+  const { mode } = configuration;
+  const webhooks = Webhooks.create({
+    db,
+    client: callbacks,
+    scope: identity.signingKey,
+    enabled: mode === "credentials",
+    clock,
+    random,
+    schedule,
+    logger,
+  });
+  opened.push(webhooks.close);
+  pending.subscribe(webhooks.wake);
+
   const operations: Operations = {
     isRegistered: () => life.agent() !== null,
     register: life.register,
@@ -176,20 +198,27 @@ const startLocked = async (
     },
     acknowledgeDelivery: async (token) => {
       const { turns } = active();
-      await withReasons(() => turns.run((turn) => Inbox.acknowledge(turn.db, token, turn.now)));
+      const acknowledge = (turn: Turn): void => {
+        Inbox.acknowledge(turn.db, token, turn.now);
+        Occurrence.drop(turn.db, [token], turn.now);
+      };
+      await withReasons(() => turns.run(acknowledge));
+      webhooks.wake();
     },
     readEvent: (eventId) => {
       active();
       return Inbox.readEvent(db, eventId);
     },
-    ...EventSubscription.none,
+    eventSubscriptionStatus: webhooks.eventSubscriptionStatus,
+    revokeEventSubscription: webhooks.revokeEventSubscription,
+    resumeEventSubscription: webhooks.resumeEventSubscription,
     pendingCount: () => Inbox.unreadCount(db),
     onPending: pending.subscribe,
     onCatalogChanged: catalog.subscribe,
   };
 
   await life.resume();
-  const { mode } = configuration;
+  webhooks.start();
   const tokens = Tokens.reader(stateFolder, mode, (explanation) =>
     logger("warn", "a token cannot be used", { explanation }),
   );
@@ -204,7 +233,10 @@ const startLocked = async (
       evidence: () => Owner.evidence(db),
       wishRound: async (input) => Owner.wishRound(active(), input),
       withdraw: async (input) => Owner.withdraw(active(), input),
+      webhookAttempts: webhooks.webhookAttempts,
+      testWebhook: webhooks.testWebhook,
     },
+    consumers: webhooks,
     listen: { host: "127.0.0.1", port: configuration.port },
     authority: { mode, tokens },
     logger,
@@ -221,6 +253,7 @@ const startLocked = async (
     // Whoever waits is answered first: calls to the Registry fail now, sends are pending.
     life.agent()?.endWaits();
     registry.close();
+    await webhooks.close();
     await callbacks.close();
     await mcp.close();
     await life.settled();

@@ -154,6 +154,26 @@ export const readEvent = (db: Database, eventId: EventId): Omit<Delivery, "deliv
     return withGuidance({ item: itemOf(row) }, row);
   });
 
+export interface Unread {
+  readonly delivery: Delivery;
+  /** Epoch milliseconds. */
+  readonly admittedAt: number;
+}
+
+/** The unacknowledged item that was admitted first; null when there is none. Throws `persistence-failed`. */
+export const oldestUnread = (db: Database): Unread | null =>
+  reading(() => {
+    const first = db.get(
+      "SELECT min(sequence) AS sequence FROM inbox INDEXED BY inbox_unread WHERE acknowledged_at IS NULL",
+    );
+    if (first === undefined || first.sequence === null) return null;
+    const row = db.get(
+      "SELECT delivery_token, item, guidance, admitted_at FROM inbox WHERE sequence = ?",
+      Number(first.sequence),
+    ) as Row;
+    return { delivery: deliveryOf(row), admittedAt: Number(row.admitted_at) };
+  });
+
 /** Unacknowledged items. Counted in the partial index: tombstones cost nothing. */
 export const unreadCount = (db: Database): number =>
   Number(

@@ -1,14 +1,17 @@
-// The Events draft on this endpoint: one event, pushed on one stream, to whoever reads the inbox; the runtime credential
-// does not, and gets neither. No event goes to a webhook, so a subscription is refused. Frames and errors have the draft's
-// shapes; the SDK carries them. Implements ING-40 to ING-48 and MGT-74.
+// The Events draft on this endpoint: one event that is pushed on a stream, to whoever reads the inbox, and in credentials mode
+// one that is delivered to a webhook. Either has the endpoint to itself. Frames and errors have the draft's shapes; the SDK
+// carries them. Implements ING-40 to ING-48, ING-85, ING-98 and MGT-74.
 
 import { SUBSCRIPTION_ID_META_KEY, type Server, type ServerContext } from "@modelcontextprotocol/server";
 import * as Schema from "effect/Schema";
+import type { EventConsumers } from "../operations/EventSubscription.ts";
 import type { Caller } from "./Caller.ts";
+import * as Defect from "./Defect.ts";
 import type { Outlet } from "./Exchange.ts";
 import * as JsonSchema from "./JsonSchema.ts";
 import { codes, McpError } from "./McpError.ts";
 import * as PendingStream from "./PendingStream.ts";
+import * as Subscriptions from "./Subscriptions.ts";
 import * as Tool from "./Tool.ts";
 
 /** The SDK's own check of parameters knows no issues: it is given nothing to object to, and ours follows. */
@@ -16,7 +19,7 @@ const raw = {
   "~standard": { version: 1 as const, vendor: "social-harness", validate: (value: unknown) => ({ value }) },
 };
 
-const pendingEvent = {
+const pendingEvent: EventDescription = {
   name: PendingStream.eventName,
   description:
     "The number of unacknowledged inbox items, when the stream opens and whenever it rises. Carries no message: " +
@@ -52,11 +55,13 @@ const withoutMeta = (params: unknown): unknown => {
   return rest;
 };
 
-const checkName = (params: unknown): void => {
+/** Throws unless the event that is asked for, where a name stands, is delivered in this way to this caller. */
+const checkName = (params: unknown, mode: "push" | "webhook", caller: Caller): void => {
   const name = Tool.names(params, "name") ? (params as { readonly name: unknown }).name : undefined;
-  if (typeof name === "string" && name !== PendingStream.eventName) {
-    throw new McpError(codes.eventNotFound, "Unknown event.", { kind: "event" });
-  }
+  if (typeof name !== "string") return;
+  const event = offeredTo(caller).find((offered) => offered.name === name);
+  if (event === undefined) throw new McpError(codes.eventNotFound, "Unknown event.", { kind: "event" });
+  if (!event.delivery.includes(mode)) throw unsupportedMode("The event is not delivered in this way.");
 };
 
 const readerOf = (ctx: ServerContext, outlet: Outlet): PendingStream.Reader => ({
@@ -69,25 +74,47 @@ const readerOf = (ctx: ServerContext, outlet: Outlet): PendingStream.Reader => (
   gone: ctx.mcpReq.signal,
 });
 
-const refuseWebhook = (): never => {
-  throw new McpError(codes.eventUnsupported, "No event is delivered to a webhook here.", {
-    feature: "deliveryMode",
-  });
-};
+/** Where no credential tells principals apart, nobody is there to whom a subscription could belong. */
+const hasWebhook = ({ mode }: Caller): boolean => mode === "credentials";
 
 /** The event tells to call `read_inbox`, so it is for those who can. */
 const hasStream = ({ kind }: Caller): boolean => kind !== "runtime";
+
+interface EventDescription {
+  readonly [key: string]: unknown;
+  readonly name: string;
+  readonly delivery: ReadonlyArray<"push" | "webhook">;
+}
+
+const offeredTo = (caller: Caller): ReadonlyArray<EventDescription> => [
+  ...(hasStream(caller) ? [pendingEvent] : []),
+  ...(hasWebhook(caller) ? [Subscriptions.itemEvent] : []),
+];
+
+const unsupportedMode = (message: string): McpError =>
+  new McpError(codes.eventUnsupported, message, { feature: "deliveryMode" });
+
+const checkWebhook = (caller: Caller, params: unknown): void => {
+  if (!hasWebhook(caller)) throw unsupportedMode("No event is delivered to a webhook in this mode.");
+  checkName(params, "webhook", caller);
+};
+
+export interface EventsOptions {
+  readonly stream: PendingStream.PendingStream;
+  readonly consumers: EventConsumers;
+  readonly witness: Defect.Witness;
+}
 
 /** Installs the draft's methods on the server of one request. */
 export const install = (
   server: Server,
   caller: Caller,
-  stream: PendingStream.PendingStream,
+  { stream, consumers, witness }: EventsOptions,
   outlet: Outlet,
 ): void => {
   server.setRequestHandler("events/list", { params: raw }, (params) => {
     decodeList(withoutMeta(params));
-    return { events: hasStream(caller) ? [pendingEvent] : [] };
+    return { events: [...offeredTo(caller)] };
   });
   server.setRequestHandler("events/stream", { params: raw }, async (params, ctx) => {
     if (!hasStream(caller)) {
@@ -96,11 +123,28 @@ export const install = (
       });
     }
     const asked = withoutMeta(params);
-    checkName(asked);
+    checkName(asked, "push", caller);
     decodeStream(asked);
+    if (Subscriptions.asked(consumers.isConsumedByWebhook)) {
+      throw new McpError(codes.eventResourceExhausted, "A webhook receives this endpoint's events.", {
+        limit: "consumers",
+        max: 1,
+      });
+    }
     await stream.attach(readerOf(ctx, outlet));
     return { _meta: { [SUBSCRIPTION_ID_META_KEY]: ctx.mcpReq.id } };
   });
-  server.setRequestHandler("events/subscribe", { params: raw }, refuseWebhook);
-  server.setRequestHandler("events/unsubscribe", { params: raw }, refuseWebhook);
+  const onWebhook = (
+    event: string,
+    handle: (principal: string, params: unknown, consumers: EventConsumers) => Promise<object>,
+  ) =>
+    Defect.guarded(event, witness, async (params: unknown) => {
+      const asked = withoutMeta(params);
+      checkWebhook(caller, asked);
+      return { ...(await handle(caller.kind, asked, consumers)) };
+    });
+  const subscribe = onWebhook("a subscription failed unexpectedly", Subscriptions.subscribe);
+  const unsubscribe = onWebhook("an unsubscription failed unexpectedly", Subscriptions.unsubscribe);
+  server.setRequestHandler("events/subscribe", { params: raw }, (params) => subscribe(params));
+  server.setRequestHandler("events/unsubscribe", { params: raw }, (params) => unsubscribe(params));
 };

@@ -18,12 +18,19 @@ export const roundsPath = "/rounds";
 /** Has an own post come to nothing, for the owner alone. */
 export const withdrawalsPath = "/withdrawals";
 
+/** Lists what came of the last calls of the webhook, for the owner alone. */
+export const webhookAttemptsPath = "/webhook/attempts";
+/** Has the webhook answer a challenge now, for the owner alone. */
+export const webhookTestPath = "/webhook/test";
+
 const methods: ReadonlyMap<string, "GET" | "POST"> = new Map([
   [path, "POST"],
   [readyPath, "GET"],
   [evidencePath, "GET"],
   [roundsPath, "POST"],
   [withdrawalsPath, "POST"],
+  [webhookAttemptsPath, "GET"],
+  [webhookTestPath, "POST"],
 ]);
 
 export type Verdict = { readonly kind: "admitted"; readonly caller: Caller } | Refusal;

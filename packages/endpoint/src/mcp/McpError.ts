@@ -15,6 +15,7 @@ export const codes = {
   eventNotFound: -32_011,
   eventResourceExhausted: -32_013,
   eventUnsupported: -32_014,
+  eventCallback: -32_015,
   /** What the SDK's own guards answer before a message has been read. */
   refused: -32_000,
 } as const;

@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { Logger } from "@social-harness/router/Logger";
+import type { EventConsumers } from "../operations/EventSubscription.ts";
 import { type Health, isReady } from "../operations/Health.ts";
 import type { Owner } from "../operations/Owner.ts";
 import type { Operations } from "../operations/Operations.ts";
@@ -34,6 +35,8 @@ export interface McpServerOptions {
   readonly health: () => Health;
   /** The same. */
   readonly owner: Owner;
+  /** Who subscribes to events, and which consumer has the endpoint. */
+  readonly consumers: EventConsumers;
   /** Loopback only; port 0 takes any free one. */
   readonly listen: { readonly host: "127.0.0.1"; readonly port: number };
   /** Who may speak, and by which tokens. */
@@ -140,6 +143,7 @@ const makeProtocol = (
     version: options.version,
     operations,
     stream,
+    consumers: options.consumers,
     outletOf: (request) => exchanges.outletOf(request),
     call,
     witness: options,
@@ -178,12 +182,14 @@ const makeProtocol = (
     const asker = { kind: caller.kind, gone: request.signal, over: outlet.over };
     return (await queue.answer(asker, () => answer(request, body, caller))) ?? Envelope.stopped(body);
   }, origin);
+  const forgetConsumer = options.consumers.onConsumed(stream.displace);
   const forgetCatalog = operations.onCatalogChanged(() => {
     for (const handler of handlers.values()) handler.notify.toolsChanged();
   });
   return {
     serve: exchanges.serve,
     close: async (): Promise<void> => {
+      forgetConsumer();
       forgetCatalog();
       large.close();
       const ended = Promise.all([stream.close(), Promise.allSettled(calls)]);

@@ -1,5 +1,6 @@
-// The owner's paths beside MCP: what the Router was caught at, a new round for a conversation, and the withdrawal of a post.
-// The gate has seen the owner's token before anything comes here. Implements MGT-16 to MGT-18.
+// The owner's paths beside MCP: what the Router was caught at, a new round for a conversation, the withdrawal of a post, and the
+// webhook's attempts and test. The gate has seen the owner's token before anything comes here. Implements MGT-16 to MGT-18,
+// ING-105 and ING-106.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import * as Address from "@social-harness/protocol/address/Address";
@@ -9,6 +10,7 @@ import { ConversationId, PostId } from "@social-harness/protocol/identity/Identi
 import type { Logger } from "@social-harness/router/Logger";
 import * as Schema from "effect/Schema";
 import { OperationError } from "../operations/OperationError.ts";
+import type { TestResult } from "../operations/EventSubscription.ts";
 import type { Owner, RoundResult, WithdrawResult } from "../operations/Owner.ts";
 import { causeOf } from "../state/Log.ts";
 import * as Gate from "./Gate.ts";
@@ -45,6 +47,11 @@ const withdrawals: Post<Parameters<Owner["withdraw"]>[0], WithdrawResult> = {
   statuses: { withdrawn: 200, asked: 200, recovering: 200, ended: 409, "unknown-post": 404 },
 };
 
+const webhookTests: Post<Readonly<Record<string, never>>, TestResult> = {
+  decode: Closed.decoder(Schema.Record(Schema.String, Schema.Never)),
+  statuses: { passed: 200, failed: 200, none: 404 },
+};
+
 const take = async <Input extends object, Result extends { readonly kind: string }>(
   incoming: IncomingMessage,
   { decode, statuses }: Post<Input, Result>,
@@ -70,6 +77,10 @@ const replyTo = async (incoming: IncomingMessage, { owner, logger }: OwnerPathsO
   try {
     if (incoming.url === Gate.roundsPath) return await take(incoming, rounds, owner.wishRound);
     if (incoming.url === Gate.withdrawalsPath) return await take(incoming, withdrawals, owner.withdraw);
+    if (incoming.url === Gate.webhookTestPath) return await take(incoming, webhookTests, owner.testWebhook);
+    if (incoming.url === Gate.webhookAttemptsPath) {
+      return { status: 200, body: { attempts: owner.webhookAttempts() } };
+    }
     return { status: 200, body: owner.evidence() };
   } catch (error) {
     if (error instanceof OperationError && error.reason === "not-registered") {

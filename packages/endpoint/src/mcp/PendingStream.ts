@@ -1,6 +1,6 @@
 // The one consumer of `org.social-harness/inbox.pending`: a content-free wake-up for a native host. The newest stream
 // owns it; each has its own state, so nothing that an older one still does can reach a newer. What is due on a stream is
-// a handful of flags, never a queue, so a slow reader costs constant memory. Implements ING-41 to ING-47.
+// a handful of flags, never a queue, so a slow reader costs constant memory. Implements ING-41 to ING-47 and ING-98.
 
 import * as Base64Url from "@social-harness/protocol/encoding/Base64Url";
 import { codes } from "./McpError.ts";
@@ -38,12 +38,14 @@ export interface PendingStreamOptions {
 export interface PendingStream {
   /** Takes over at once and serves until the reader leaves, a newer one comes, or `close`. Never rejects. */
   readonly attach: (reader: Reader) => Promise<void>;
+  /** Ends the stream, and says that a webhook is the consumer now. */
+  readonly displace: () => void;
   /** Ends the stream, and every later one as soon as it comes. Resolves when the last one has ended. */
   readonly close: () => Promise<void>;
 }
 
-/** Why a stream ends. A newer stream is the one reason that its reader must be told. */
-type Ending = "superseded" | "closing" | "gone";
+/** Why a stream ends. Another consumer is the one reason that its reader must be told. */
+type Ending = "superseded" | "displaced" | "closing" | "gone";
 
 interface Due {
   event: boolean;
@@ -52,10 +54,17 @@ interface Due {
   wake: () => void;
 }
 
-const supersededError = {
-  code: codes.eventResourceExhausted,
-  message: "A newer stream took over.",
-  data: { limit: "streams", max: 1 },
+const terminations = {
+  superseded: {
+    code: codes.eventResourceExhausted,
+    message: "A newer stream took over.",
+    data: { limit: "streams", max: 1 },
+  },
+  displaced: {
+    code: codes.eventResourceExhausted,
+    message: "A webhook took over.",
+    data: { limit: "consumers", max: 1 },
+  },
 };
 
 const mark = (due: Due, change: Partial<Pick<Due, "event" | "heartbeat" | "ending">>): void => {
@@ -92,8 +101,8 @@ export const make = (options: PendingStreamOptions): PendingStream => {
     for (;;) {
       await reader.ready();
       await somethingDue(due);
-      if (due.ending === "superseded") {
-        await reader.send("notifications/events/terminated", { error: supersededError });
+      if (due.ending === "superseded" || due.ending === "displaced") {
+        await reader.send("notifications/events/terminated", { error: terminations[due.ending] });
       }
       if (due.ending !== null) return;
       if (due.event) {
@@ -134,6 +143,9 @@ export const make = (options: PendingStreamOptions): PendingStream => {
       const served = serve(reader).finally(() => open.delete(served));
       open.add(served);
       return served;
+    },
+    displace: () => {
+      if (owner !== null) mark(owner, { ending: "displaced" });
     },
     close: async () => {
       closing = true;

@@ -2,6 +2,7 @@
 // draft. Holds nothing from one request to the next. Implements MGT-03, MGT-05 and MGT-72.
 
 import { type McpServerFactory, Server } from "@modelcontextprotocol/server";
+import type { EventConsumers } from "../operations/EventSubscription.ts";
 import type { Operations } from "../operations/Operations.ts";
 import type { Asker, CallResult } from "./Call.ts";
 import type { Caller } from "./Caller.ts";
@@ -16,6 +17,7 @@ export interface ProtocolServerOptions {
   readonly version: string;
   readonly operations: Operations;
   readonly stream: PendingStream;
+  readonly consumers: EventConsumers;
   readonly outletOf: Exchanges["outletOf"];
   /** One `tools/call`, given its raw parameters. */
   readonly call: (params: unknown, asker: Asker) => Promise<CallResult>;
@@ -45,7 +47,7 @@ const instructionsFor = (caller: Caller, operations: Operations): string => {
 
 export const factory =
   (
-    { version, operations, stream, outletOf, call, witness }: ProtocolServerOptions,
+    { version, operations, stream, consumers, outletOf, call, witness }: ProtocolServerOptions,
     caller: Caller,
   ): McpServerFactory =>
   ({ requestInfo }) => {
@@ -62,7 +64,7 @@ export const factory =
       Defect.guarded("the catalog cannot be listed", witness, listTools),
     );
     const outlet = requestInfo === undefined ? undefined : outletOf(requestInfo);
-    if (outlet !== undefined) Events.install(server, caller, stream, outlet);
+    if (outlet !== undefined) Events.install(server, caller, { stream, consumers, witness }, outlet);
     // The SDK's own handler would judge the call's envelope before us, in words that name no place. As the fallback we
     // get the raw parameters; set for this method alone, or an unknown one would no longer be unknown.
     if (requestInfo?.headers.get("mcp-method") === "tools/call") {

@@ -1,5 +1,5 @@
 // What the owner alone may ask of an endpoint beside how it stands: what its Router was caught at, a new round for a
-// conversation, and that an own post come to nothing. Served on the loopback port under the owner's token; no tool reaches it.
+// conversation, that an own post come to nothing, and how its webhook is doing. Served on the loopback port under the owner's token; no tool reaches it.
 // Implements HIS-137, MGT-17 and MGT-18.
 
 import type * as Address from "@social-harness/protocol/address/Address";
@@ -14,6 +14,7 @@ import type { EndedIntent } from "../conversations/Conversations.ts";
 import type { Database } from "../store/Database.ts";
 import * as Equivocations from "../transport/Equivocations.ts";
 import * as RouterTerms from "../transport/RouterTerms.ts";
+import type { EventDiagnostics } from "./EventSubscription.ts";
 
 /** Two orders that the Router signed for one place, whole: whoever has its key can check them. */
 export interface ShownEquivocation {
@@ -86,7 +87,7 @@ export type WithdrawResult =
     } & WithdrawnPost)
   | { readonly kind: "unknown-post" };
 
-export interface Owner {
+export interface Owner extends EventDiagnostics {
   readonly evidence: () => Evidence;
   readonly wishRound: (input: RoundInput) => Promise<RoundResult>;
   readonly withdraw: (input: WithdrawInput) => Promise<WithdrawResult>;

@@ -204,6 +204,39 @@ CREATE TABLE inbox (
 ) STRICT;
 -- Covers paging and counting, the always-null column included: without it every entry would cost a look at its row.
 CREATE INDEX inbox_unread ON inbox (sequence, item_bytes, acknowledged_at) WHERE acknowledged_at IS NULL;
+
+-- Webhooks. The one registration: who is called, under which secret, and how that stands. Its words are LifeCycle.ts's.
+CREATE TABLE webhook_registration (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  subscription_id TEXT NOT NULL,
+  url TEXT NOT NULL,
+  secret TEXT NOT NULL,
+  lease_ends_at INTEGER NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('active', 'retrying', 'suspended', 'rejected', 'expired')),
+  due_at INTEGER NOT NULL,
+  failed_attempts INTEGER NOT NULL,
+  failed_since INTEGER,
+  failed_last_at INTEGER,
+  last_error TEXT,
+  last_delivery_at INTEGER
+) STRICT;
+
+-- The one delivery that is due: written before its first attempt, and every attempt sends these bytes.
+CREATE TABLE webhook_occurrence (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  delivery_token TEXT NOT NULL REFERENCES inbox (delivery_token),
+  body BLOB NOT NULL
+) STRICT;
+
+-- The last attempts, for the owner: no URL, no secret, nothing that either side said.
+CREATE TABLE webhook_attempt (
+  sequence INTEGER PRIMARY KEY,
+  at INTEGER NOT NULL,
+  purpose TEXT NOT NULL,
+  category TEXT NOT NULL,
+  status_class INTEGER,
+  duration_ms INTEGER NOT NULL
+) STRICT;
 `;
 
 export const migrations: ReadonlyArray<string> = [initial];

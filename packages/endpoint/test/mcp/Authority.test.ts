@@ -105,8 +105,11 @@ const ownerPaths = [
   ["GET", "/evidence"],
   ["POST", "/rounds"],
   ["POST", "/withdrawals"],
+  ["GET", "/webhook/attempts"],
+  ["POST", "/webhook/test"],
 ] as const;
 const event = "org.social-harness/inbox.pending";
+const itemEvent = "org.social-harness/inbox.item";
 
 describe.for(rows)("$mode, $caller", ({ mode, token, before, after, hasStream, isOwner }) => {
   const states = [
@@ -161,7 +164,8 @@ describe.for(rows)("$mode, $caller", ({ mode, token, before, after, hasStream, i
     const endpoint = await start({ mode });
     const { port } = endpoint;
     const events = (await RawHttp.rpc(port, "events/list", {}, token)).body.result?.events;
-    expect(namesOf(events)).toEqual(hasStream ? [event] : []);
+    const hasWebhook = mode === "credentials";
+    expect(namesOf(events)).toEqual([...(hasStream ? [event] : []), ...(hasWebhook ? [itemEvent] : [])]);
     if (hasStream) {
       const stream = await RawHttp.stream(port, "events/stream", { name: event }, 1, token);
       expect((await stream.next())?.method).toBe("notifications/events/active");
@@ -173,12 +177,20 @@ describe.for(rows)("$mode, $caller", ({ mode, token, before, after, hasStream, i
       }
     }
     const delivery = { mode: "webhook", url: "https://example.com", secret: "whsec_x" };
-    for (const name of [event, "org.social-harness/inbox.item"]) {
-      for (const method of ["events/subscribe", "events/unsubscribe"]) {
-        const { error } = (await RawHttp.rpc(port, method, { name, delivery }, token)).body;
-        expect([error?.code, error?.data]).toEqual([-32_014, { feature: "deliveryMode" }]);
-      }
+    const refusal = async (method: string, name: string) => {
+      const { error } = (await RawHttp.rpc(port, method, { name, delivery }, token)).body;
+      return [error?.code, error?.data];
+    };
+    const unsupported = [-32_014, { feature: "deliveryMode" }];
+    for (const method of ["events/subscribe", "events/unsubscribe"]) {
+      // To the runtime the pushed event does not exist; to the owner it does, and no webhook gets it.
+      const pushed = hasWebhook && !hasStream ? [-32_011, { kind: "event" }] : unsupported;
+      expect(await refusal(method, event)).toEqual(pushed);
+      const answer = await refusal(method, itemEvent);
+      if (hasWebhook) expect(answer[0]).not.toBe(-32_014);
+      else expect(answer).toEqual(unsupported);
     }
+    if (hasWebhook && hasStream) expect(await refusal("events/stream", itemEvent)).toEqual(unsupported);
   });
 
   verifies("MGT-80", "has the owner's paths if it is the owner, and is nobody there otherwise", async () => {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { afterEach, expect } from "vitest";
 import * as RawHttp from "./RawHttp.ts";
-import { healthy, noOwner, startEndpoint, type TestEndpoint, textItem } from "./TestEndpoint.ts";
+import { healthy, noConsumers, noOwner, startEndpoint, type TestEndpoint, textItem } from "./TestEndpoint.ts";
 
 const endpoints: Array<TestEndpoint> = [];
 afterEach(async () => {
@@ -237,6 +237,7 @@ verifies("MGT-12", "a port that is taken is an error that names it, and leaves n
     operations: endpoint.operations,
     health: () => healthy,
     owner: noOwner,
+    consumers: noConsumers,
     listen: { host: "127.0.0.1", port: endpoint.port },
     authority,
     logger: () => {},
@@ -253,6 +254,7 @@ verifies("MGT-12", "a port that is taken is an error that names it, and leaves n
       operations: endpoint.operations,
       health: () => healthy,
       owner: noOwner,
+      consumers: noConsumers,
       listen: { host: "127.0.0.1", port },
       authority,
       logger: () => {},

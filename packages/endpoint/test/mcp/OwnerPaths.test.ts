@@ -33,6 +33,8 @@ beforeAll(async () => {
       evidence: () => owner.evidence(),
       wishRound: (input) => owner.wishRound(input),
       withdraw: (input) => owner.withdraw(input),
+      webhookAttempts: () => owner.webhookAttempts(),
+      testWebhook: () => owner.testWebhook(),
     },
   });
 });

@@ -3,18 +3,21 @@
 
 import { createHash, randomBytes } from "node:crypto";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import type { CallbackClient } from "../../src/callbacks/CallbackClient.ts";
 import type { Item } from "@social-harness/protocol/delivery/Item";
 import type { AgentCard } from "@social-harness/protocol/identity/AgentCard";
 import { type DeliveryToken, OperationId, PostId } from "@social-harness/protocol/identity/Identifier";
 import * as Inbox from "../../src/ingress/Inbox.ts";
 import { type McpServer, type McpServerOptions, startMcpServer } from "../../src/mcp/McpServer.ts";
-import * as EventSubscription from "../../src/operations/EventSubscription.ts";
 import type { Health } from "../../src/operations/Health.ts";
 import { OperationError } from "../../src/operations/OperationError.ts";
 import type { Owner } from "../../src/operations/Owner.ts";
+import type { EventConsumers } from "../../src/operations/EventSubscription.ts";
 import type { Operations, SendInput } from "../../src/operations/Operations.ts";
 import type { Mode } from "../../src/state/Configuration.ts";
 import type { Tokens } from "../../src/state/Tokens.ts";
+import * as Occurrence from "../../src/webhooks/Occurrence.ts";
+import * as Webhooks from "../../src/webhooks/Webhooks.ts";
 import { cardOf, makeStore } from "../ingress/CertifiedPosts.ts";
 
 export const ownerToken = "owner-token-for-tests-owner-token-for-tests";
@@ -45,6 +48,22 @@ export const noOwner: Owner = {
   evidence: () => ({ equivocations: [], formerRouters: [] }),
   wishRound: async () => ({ kind: "unknown-conversation" }),
   withdraw: async () => ({ kind: "unknown-post" }),
+  webhookAttempts: () => [],
+  testWebhook: async () => ({ kind: "none" }),
+};
+
+/** Nobody subscribes, and no webhook is in the way of a stream. */
+export const noConsumers: EventConsumers = {
+  subscribe: async () => ({ kind: "occupied" }),
+  unsubscribe: () => {},
+  isConsumedByWebhook: () => false,
+  onConsumed: () => () => {},
+};
+
+/** Receivers that nobody reaches. */
+const unreachable: CallbackClient = {
+  post: async () => ({ kind: "failed", category: "connection-refused" }),
+  close: async () => {},
 };
 
 export const textItem = (text: string): Item => ({
@@ -102,6 +121,9 @@ export interface TestEndpointOptions {
   readonly tokens?: () => Tokens;
   readonly health?: McpServerOptions["health"];
   readonly owner?: Owner;
+  readonly callbacks?: CallbackClient;
+  /** Where a webhook's subscriber goes instead of the real ones. */
+  readonly consumers?: EventConsumers;
 }
 
 export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<TestEndpoint> => {
@@ -122,6 +144,24 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
     registered = true;
     for (const listener of catalogListeners) listener();
   };
+
+  const logger: McpServerOptions["logger"] = (level, event, fields = {}) =>
+    void log.push({ level, event, fields });
+  const webhooks = Webhooks.create({
+    db: store.db,
+    client: options.callbacks ?? unreachable,
+    scope: card.agentId,
+    enabled: mode === "credentials",
+    clock: Date.now,
+    random: randomBytes,
+    schedule: (delayMs, fire) => {
+      const timer = setTimeout(fire, delayMs).unref();
+      return () => clearTimeout(timer);
+    },
+    logger,
+  });
+  pendingListeners.add(webhooks.wake);
+  webhooks.start();
 
   const operations: Operations = {
     isRegistered: () => registered,
@@ -147,10 +187,17 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
       };
     },
     readInbox: ({ cursor }) => Inbox.page(store.db, cursor),
-    acknowledgeDelivery: async (token) =>
-      store.db.transaction(() => Inbox.acknowledge(store.db, token, Date.now())),
+    acknowledgeDelivery: async (token) => {
+      store.db.transaction(() => {
+        Inbox.acknowledge(store.db, token, Date.now());
+        Occurrence.drop(store.db, [token], Date.now());
+      });
+      webhooks.wake();
+    },
     readEvent: (eventId) => Inbox.readEvent(store.db, eventId),
-    ...EventSubscription.none,
+    eventSubscriptionStatus: webhooks.eventSubscriptionStatus,
+    revokeEventSubscription: webhooks.revokeEventSubscription,
+    resumeEventSubscription: webhooks.resumeEventSubscription,
     pendingCount: () => Inbox.unreadCount(store.db),
     onPending: listening(pendingListeners),
     onCatalogChanged: listening(catalogListeners),
@@ -160,7 +207,12 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
   const server = await startMcpServer({
     operations,
     health: options.health ?? (() => healthy),
-    owner: options.owner ?? noOwner,
+    owner: options.owner ?? {
+      ...noOwner,
+      webhookAttempts: webhooks.webhookAttempts,
+      testWebhook: webhooks.testWebhook,
+    },
+    consumers: options.consumers ?? webhooks,
     listen: { host: "127.0.0.1", port: options.port ?? 0 },
     authority: {
       mode,
@@ -168,7 +220,7 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
         options.tokens ??
         (() => ({ owner: ownerToken, runtime: mode === "credentials" ? runtimeToken : null })),
     },
-    logger: (level, event, fields = {}) => void log.push({ level, event, fields }),
+    logger,
     clock: Date.now,
     random: randomBytes,
     version: "0.0.0-test",
@@ -208,6 +260,7 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
     },
     close: async () => {
       for (const client of clients) await client.close();
+      await webhooks.close();
       await server.close();
       store.remove();
     },

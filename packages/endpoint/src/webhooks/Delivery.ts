@@ -1,0 +1,143 @@
+// The loop that brings due deliveries to the callback, one at a time. It keeps nothing that the store does not have: each
+// step reads the rows, and an outcome, the receipt's whole effect and the next offer are one transaction.
+// Implements ING-92 to ING-95, ING-103 and ING-108.
+
+import type { Logger } from "@social-harness/router/Logger";
+import * as Inbox from "../ingress/Inbox.ts";
+import { causeOf } from "../state/Log.ts";
+import type { Database } from "../store/Database.ts";
+import * as Attempts from "./Attempts.ts";
+import * as LifeCycle from "./LifeCycle.ts";
+import * as Limits from "./Limits.ts";
+import * as Occurrence from "./Occurrence.ts";
+import * as Outcome from "./Outcome.ts";
+import * as Posting from "./Posting.ts";
+import * as Registration from "./Registration.ts";
+
+export interface DeliveryOptions extends Posting.PostingOptions {
+  readonly db: Database;
+  readonly random: (byteCount: number) => Uint8Array;
+  /** Calls `fire` once after `delayMs`; returns the function that stops it. */
+  readonly schedule: (delayMs: number, fire: () => void) => () => void;
+  readonly logger: Logger;
+}
+
+export interface Delivery {
+  /** Something has changed, or may have. Does at once what is due; cheap when nothing is. */
+  readonly wake: () => void;
+  /** Forgets the attempt that is under way: whatever it comes to means nothing any more. */
+  readonly abandon: () => void;
+  /** Lets the attempt that is under way end by itself for a moment, and makes no other. */
+  readonly stop: () => Promise<void>;
+}
+
+interface Flight {
+  readonly abort: AbortController;
+  ended: Promise<void>;
+}
+
+/** What became of the due delivery, with everything that follows from it. */
+const record = (
+  db: Database,
+  { deliveryToken }: Occurrence.Occurrence,
+  { answer, attempt }: Posting.Posted,
+  now: number,
+  jitter: number,
+): void => {
+  Attempts.add(db, attempt);
+  const registration = Registration.load(db);
+  // The item may have left the inbox by another way meanwhile: then this outcome is nobody's.
+  if (registration === null || Occurrence.current(db)?.deliveryToken !== deliveryToken) return;
+  const outcome = Outcome.of(answer);
+  const event: LifeCycle.Event =
+    outcome.kind === "failed" ? { ...outcome, now, jitter } : { ...outcome, now };
+  const after = Registration.apply(db, registration, event);
+  if (after === null || outcome.kind !== "received") return;
+  Registration.save(db, { ...after, lastDeliveryAt: now });
+  Inbox.acknowledge(db, deliveryToken, now);
+  Occurrence.clear(db);
+  if (LifeCycle.delivers(after.standing.state)) Occurrence.offer(db);
+};
+
+export const create = (options: DeliveryOptions): Delivery => {
+  const { db, clock, random, schedule, logger } = options;
+  let flight: Flight | null = null;
+  let stopped = false;
+  let stopTimer = (): void => {};
+
+  const wakeIn = (delayMs: number): void => {
+    stopTimer();
+    // A clock that was set back makes times look far away; no lease is longer than this.
+    stopTimer = schedule(Math.min(Math.max(delayMs, 0), Limits.leaseMsMax), wake);
+  };
+
+  /** A store that fails now may not fail later; nothing has been lost but time. */
+  const guarded = (body: () => void): void => {
+    try {
+      body();
+    } catch (error) {
+      logger("error", "a webhook delivery cannot go on; it is tried again", causeOf(error));
+      if (!stopped) wakeIn(Limits.storeRetryMs);
+    }
+  };
+
+  const attempt = async (
+    registration: Registration.Registration,
+    due: Occurrence.Occurrence,
+    mine: Flight,
+  ): Promise<void> => {
+    const message = { id: due.eventId, body: due.body };
+    const posted = await Posting.post(options, "delivery", registration, message, mine.abort.signal);
+    if (flight !== mine) return;
+    flight = null;
+    guarded(() => {
+      const jitter = (random(1)[0] as number) / 255;
+      db.transaction(() => record(db, due, posted, clock(), jitter));
+      wake();
+    });
+  };
+
+  const step = (): void => {
+    const registration = Registration.load(db);
+    if (registration === null) return;
+    const now = clock();
+    const { standing, leaseEndsAt } = registration;
+    if (standing.state === "rejected" || standing.state === "expired") return;
+    if (now >= leaseEndsAt) {
+      db.transaction(() => Registration.apply(db, registration, { kind: "leaseEnded" }));
+      return;
+    }
+    const leaseLeft = leaseEndsAt - now;
+    if (!LifeCycle.delivers(standing.state)) return wakeIn(leaseLeft);
+    const wait = Math.min(standing.dueAt - now, Limits.retryMsMax);
+    if (wait > 0) return wakeIn(Math.min(wait, leaseLeft));
+    const due = Occurrence.current(db) ?? db.transaction(() => Occurrence.offer(db));
+    if (due === null) return wakeIn(leaseLeft);
+    const mine: Flight = { abort: new AbortController(), ended: Promise.resolve() };
+    flight = mine;
+    mine.ended = attempt(registration, due, mine);
+  };
+
+  const wake = (): void => {
+    if (stopped || flight !== null) return;
+    stopTimer();
+    guarded(step);
+  };
+
+  return {
+    wake,
+    abandon: () => {
+      flight?.abort.abort();
+      flight = null;
+    },
+    stop: async () => {
+      stopped = true;
+      stopTimer();
+      if (flight === null) return;
+      const { abort, ended } = flight;
+      const stopGrace = schedule(Limits.graceMs, () => abort.abort());
+      await ended;
+      stopGrace();
+    },
+  };
+};

@@ -1,0 +1,246 @@
+// The webhook side of an endpoint as its callers see it: the subscriber's two methods, the owner's tools, and who the consumer
+// is. Every change is decided, committed and told in one step without waiting; only callbacks are waited for, and what they
+// return is judged anew. Implements ING-84, ING-87 to ING-91, ING-98 to ING-102, ING-106, and MGT-76 to MGT-78.
+
+import * as Base64Url from "@social-harness/protocol/encoding/Base64Url";
+import * as Hash from "@social-harness/protocol/encoding/Hash";
+import type { CallbackClient } from "../callbacks/CallbackClient.ts";
+import type { CallbackUrl } from "../callbacks/CallbackUrl.ts";
+import type {
+  DeliveryStatus,
+  EventConsumers,
+  EventDiagnostics,
+  EventSubscriptions,
+  EventSubscriptionStatus,
+  SubscribeInput,
+  SubscribeResult,
+} from "../operations/EventSubscription.ts";
+import { withReasons, withReasonsSync } from "../operations/Failing.ts";
+import * as Attempts from "./Attempts.ts";
+import * as Delivery from "./Delivery.ts";
+import * as LifeCycle from "./LifeCycle.ts";
+import * as Limits from "./Limits.ts";
+import * as Occurrence from "./Occurrence.ts";
+import * as Registration from "./Registration.ts";
+import * as Verification from "./Verification.ts";
+
+export interface WebhooksOptions extends Delivery.DeliveryOptions {
+  readonly client: CallbackClient;
+  /** What tells this endpoint's subscriptions from another's with the same callback: its agent's id. */
+  readonly scope: string;
+  /** False where no credential tells principals apart: a registration of an earlier time rests then, and owns nothing. */
+  readonly enabled: boolean;
+}
+
+export interface Webhooks extends EventSubscriptions, EventDiagnostics, EventConsumers {
+  /** Deliveries begin. What recovery retires must have been dropped before: see Occurrence.ts. */
+  readonly start: () => void;
+  /** The inbox has changed. Nothing happens before the start. */
+  readonly wake: () => void;
+  /** Ends what is under way. The client is the caller's to close. */
+  readonly close: () => Promise<void>;
+}
+
+const utc = (milliseconds: number): string => new Date(milliseconds).toISOString();
+
+/** Over the whole key of a subscription; its arguments are always the empty ones. */
+const subscriptionIdOf = (scope: string, principal: string, url: CallbackUrl): string =>
+  `sub_${Base64Url.encode(Hash.hash("event-subscription", [scope, principal, url, Occurrence.eventName, {}]))}`;
+
+const leaseMsOf = (ttlMs: number | null): number =>
+  Math.min(Math.max(ttlMs ?? Limits.leaseMsMax, Limits.leaseMsMin), Limits.leaseMsMax);
+
+const deliveryStatusOf = ({ standing, lastDeliveryAt }: Registration.Registration): DeliveryStatus => ({
+  active: LifeCycle.delivers(standing.state),
+  lastDeliveryAt: lastDeliveryAt === null ? null : utc(lastDeliveryAt),
+  lastError: standing.failing?.error ?? null,
+  ...(standing.failing === null ? {} : { failedSince: utc(standing.failing.since) }),
+});
+
+/** A challenge under way. Over once what it was made for has been ended. */
+interface Challenge {
+  readonly subscriptionId: string;
+  isOver: boolean;
+}
+
+export const create = (options: WebhooksOptions): Webhooks => {
+  const { db, clock, scope, enabled } = options;
+  const delivery = Delivery.create(options);
+  const verifications = Verification.createVerifications(clock);
+  const challenges = new Set<Challenge>();
+  const closing = new AbortController();
+  const listeners = new Set<() => void>();
+  const underway = new Set<Promise<unknown>>();
+
+  /** What waits for a callback ends before the store is closed. */
+  const counted = <A>(body: () => Promise<A>): Promise<A> => {
+    const result = withReasons(body);
+    underway.add(result);
+    void result.catch(() => {}).finally(() => underway.delete(result));
+    return result;
+  };
+
+  let started = false;
+  const wake = (): void => {
+    if (enabled && started) delivery.wake();
+  };
+
+  const isLeaseOver = ({ leaseEndsAt }: Registration.Registration): boolean => clock() >= leaseEndsAt;
+
+  /** The stored registration, an ended lease noted: whoever looks sees it at once, and not when a timer fires. */
+  const current = (): Registration.Registration | null => {
+    const registration = Registration.load(db);
+    if (registration === null || !isLeaseOver(registration)) return registration;
+    return db.transaction(() => Registration.apply(db, registration, { kind: "leaseEnded" }));
+  };
+
+  /** Why a subscription cannot be granted now; null when it can. */
+  const obstacleTo = (
+    registration: Registration.Registration | null,
+    subscriptionId: string,
+  ): Extract<SubscribeResult, { readonly kind: "occupied" | "rejected" }> | null => {
+    if (registration === null) return null;
+    if (registration.subscriptionId !== subscriptionId) return { kind: "occupied" };
+    const { state, failing } = registration.standing;
+    return state === "rejected" ? { kind: "rejected", error: failing?.error ?? "http_4xx" } : null;
+  };
+
+  const grant = (target: Registration.Target, ttlMs: number | null): SubscribeResult => {
+    const before = current();
+    const obstacle = obstacleTo(before, target.subscriptionId);
+    if (obstacle !== null) return obstacle;
+    const now = clock();
+    const registration: Registration.Registration = {
+      ...target,
+      leaseEndsAt: now + leaseMsOf(ttlMs),
+      standing: LifeCycle.transition(before?.standing ?? LifeCycle.none, { kind: "granted", now }),
+      lastDeliveryAt: before?.lastDeliveryAt ?? null,
+    };
+    db.transaction(() => Registration.save(db, registration));
+    for (const listener of listeners) listener();
+    wake();
+    return {
+      kind: "subscribed",
+      id: target.subscriptionId,
+      refreshBefore: utc(registration.leaseEndsAt),
+      ...(before === null ? {} : { deliveryStatus: deliveryStatusOf(registration) }),
+    };
+  };
+
+  const verify = async (target: Registration.Target): Promise<SubscribeResult | null> => {
+    if (!verifications.mayChallenge())
+      return { kind: "too-many-challenges", max: Limits.challengesPerMinuteMax };
+    const challenge: Challenge = { subscriptionId: target.subscriptionId, isOver: false };
+    challenges.add(challenge);
+    try {
+      const { error, attempt } = await Verification.challenge(options, "challenge", target, closing.signal);
+      db.transaction(() => Attempts.add(db, attempt));
+      if (error !== null) return { kind: "unverified", error };
+      if (challenge.isOver) return { kind: "ended" };
+      verifications.remember(target);
+      return null;
+    } finally {
+      challenges.delete(challenge);
+    }
+  };
+
+  /** It goes on to its end whoever still waits for it: what is granted is granted in the store and here at once. */
+  const subscribe = (principal: string, { url, secret, ttlMs }: SubscribeInput): Promise<SubscribeResult> =>
+    counted(async () => {
+      const target = { subscriptionId: subscriptionIdOf(scope, principal, url), url, secret };
+      const obstacle = obstacleTo(current(), target.subscriptionId);
+      if (obstacle !== null) return obstacle;
+      const refusal = verifications.has(target) ? null : await verify(target);
+      return refusal ?? grant(target, ttlMs);
+    });
+
+  /** Ends the registration, its due delivery and any challenge that would bring it back. The items stay in the inbox. */
+  const end = (registration: Registration.Registration, kind: "revoked" | "unsubscribed"): void => {
+    db.transaction(() => {
+      Occurrence.clear(db);
+      Registration.apply(db, registration, { kind });
+    });
+    delivery.abandon();
+  };
+
+  return {
+    start: () => {
+      started = true;
+      wake();
+    },
+    wake,
+    subscribe,
+    unsubscribe: (principal, url) =>
+      withReasonsSync(() => {
+        const subscriptionId = subscriptionIdOf(scope, principal, url);
+        const registration = current();
+        if (registration?.subscriptionId === subscriptionId) end(registration, "unsubscribed");
+        for (const challenge of challenges) challenge.isOver ||= challenge.subscriptionId === subscriptionId;
+      }),
+    isConsumedByWebhook: () => {
+      const registration = enabled ? current() : null;
+      if (registration === null) return false;
+      return LifeCycle.ownsConsumer(registration.standing.state, isLeaseOver(registration));
+    },
+    onConsumed: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    eventSubscriptionStatus: () =>
+      withReasonsSync((): EventSubscriptionStatus => {
+        const registration = current();
+        if (registration === null) return { kind: "none" };
+        const { standing, subscriptionId, leaseEndsAt, lastDeliveryAt } = registration;
+        return {
+          kind: "subscription",
+          subscriptionId,
+          event: Occurrence.eventName,
+          // A row of `none` is never stored: the schema refuses it.
+          state: standing.state as Exclude<LifeCycle.State, "none">,
+          refreshBefore: utc(leaseEndsAt),
+          lastDeliveryAt: lastDeliveryAt === null ? null : utc(lastDeliveryAt),
+          lastError: standing.failing?.error ?? null,
+          failedSince: standing.failing === null ? null : utc(standing.failing.since),
+          failedAttempts: standing.failing?.attempts ?? 0,
+        };
+      }),
+    revokeEventSubscription: () =>
+      withReasons(async () => {
+        for (const challenge of challenges) challenge.isOver = true;
+        const registration = current();
+        if (registration === null) return { kind: "none" };
+        end(registration, "revoked");
+        return { kind: "revoked" };
+      }),
+    resumeEventSubscription: () =>
+      withReasons(async () => {
+        const registration = current();
+        if (registration === null) return { kind: "none" };
+        const { state } = registration.standing;
+        if (state === "rejected" || state === "expired") return { kind: state };
+        db.transaction(() => Registration.apply(db, registration, { kind: "resumed", now: clock() }));
+        wake();
+        return { kind: "resumed" };
+      }),
+    webhookAttempts: () => Attempts.list(db),
+    testWebhook: () =>
+      counted(async () => {
+        const registration = current();
+        if (registration === null) return { kind: "none" };
+        const { error, attempt } = await Verification.challenge(
+          options,
+          "test",
+          registration,
+          closing.signal,
+        );
+        db.transaction(() => Attempts.add(db, attempt));
+        const { category, statusClass, durationMs } = attempt;
+        if (error === null) return { kind: "passed", durationMs };
+        return { kind: "failed", error, category, statusClass, durationMs };
+      }),
+    close: async () => {
+      closing.abort();
+      await Promise.all([delivery.stop(), Promise.allSettled(underway)]);
+    },
+  };
+};

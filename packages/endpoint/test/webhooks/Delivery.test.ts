@@ -1,0 +1,361 @@
+// One delivery after another: what is sent, what a receipt does, what a failure does, and that nothing is done twice.
+
+import { createHmac } from "node:crypto";
+import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
+import { eventIdOf } from "@social-harness/protocol/identity/Identifier";
+import { verifies } from "@social-harness/testkit/Verifies";
+import { expect } from "vitest";
+import * as Inbox from "../../src/ingress/Inbox.ts";
+import * as Limits from "../../src/webhooks/Limits.ts";
+import * as Occurrence from "../../src/webhooks/Occurrence.ts";
+import { seededRandom } from "../ingress/CertifiedPosts.ts";
+import { temporaryStore } from "../store/TemporaryStore.ts";
+import {
+  answered,
+  createBench,
+  itemOf,
+  receiver,
+  type Request,
+  secretOf,
+  urlOf,
+  type WebhookBench,
+} from "./WebhookBench.ts";
+
+const url = urlOf("https://receiver.example/hook");
+const secret = secretOf("one");
+
+interface Scripted {
+  readonly bench: WebhookBench;
+  /** Every delivery, challenges aside. */
+  readonly got: Array<Request>;
+  /** What the next ones are answered with; the last one goes on. */
+  answers: ReadonlyArray<ReturnType<typeof answered>>;
+}
+
+const scripted = async (answers: Scripted["answers"] = [answered(200)]): Promise<Scripted> => {
+  const db = temporaryStore();
+  // What is lost in a power cut is not the question here.
+  db.run("PRAGMA synchronous = OFF");
+  const script: Scripted = { bench: createBench(() => db), got: [], answers };
+  script.bench.post = receiver((request) => {
+    script.got.push(request);
+    const [first, ...rest] = script.answers;
+    if (rest.length > 0) script.answers = rest;
+    return first as ReturnType<typeof answered>;
+  });
+  const result = await script.bench.webhooks.subscribe("runtime", { url, secret, ttlMs: null });
+  expect(result.kind).toBe("subscribed");
+  return script;
+};
+
+const idsOf = (got: ReadonlyArray<Request>) => got.map(({ headers }) => headers["webhook-id"]);
+const bodyOf = ({ body }: Request) =>
+  JSON.parse(Buffer.from(body).toString("utf8")) as Record<string, unknown>;
+
+verifies(
+  ["ING-92", "ING-94", "ING-96"],
+  "items are delivered in order, each retired by its receipt and the next one offered at once",
+  async () => {
+    const { bench, got } = await scripted();
+    const tokens = ["a", "b", "c"].map(bench.admit);
+    for (let i = 0; i < 5; i++) await bench.settle();
+    expect(idsOf(got)).toEqual(tokens.map(eventIdOf));
+    expect(Inbox.unreadCount(bench.db)).toBe(0);
+    expect(Occurrence.current(bench.db)).toBeNull();
+    expect(bodyOf(got[0] as Request)).toEqual({
+      eventId: eventIdOf(tokens[0] as never),
+      name: "org.social-harness/inbox.item",
+      timestamp: "2026-11-30T12:00:00.000Z",
+      data: { kind: "item", item: itemOf("a") },
+      cursor: null,
+    });
+    expect(bench.webhooks.eventSubscriptionStatus()).toMatchObject({
+      state: "active",
+      lastDeliveryAt: "2026-11-30T12:00:00.000Z",
+      failedAttempts: 0,
+    });
+    for (const token of tokens) expect(Inbox.readEvent(bench.db, eventIdOf(token)).item).toBeDefined();
+  },
+);
+
+verifies("ING-96", "the owner's guidance stands beside the item, never inside it", async () => {
+  const { bench, got } = await scripted();
+  bench.db.transaction(() => {
+    Inbox.admit(bench.db, { item: itemOf("guided"), now: bench.now, random: seededRandom("guided") });
+    bench.db.run("UPDATE inbox SET guidance = 'ask me first'");
+  });
+  bench.webhooks.wake();
+  await bench.settle();
+  expect(bodyOf(got[0] as Request)["data"]).toEqual({
+    kind: "item",
+    item: itemOf("guided"),
+    guidance: "ask me first",
+  });
+});
+
+verifies(
+  "ING-97",
+  "an envelope over 262,144 bytes carries a reference, and read_event has the item",
+  async () => {
+    const { bench, got } = await scripted();
+    bench.admit("");
+    await bench.settle();
+    const empty = (got[0] as Request).body.byteLength;
+    const largest = bench.admit("x".repeat(Limits.envelopeBytesMax - empty));
+    const over = bench.admit("y".repeat(Limits.envelopeBytesMax - empty + 1));
+    const wide = bench.admit("é".repeat((Limits.envelopeBytesMax - empty) / 2 + 1));
+    for (let i = 0; i < 5; i++) await bench.settle();
+    const [, fits, ...references] = got;
+    expect(idsOf(got).slice(1)).toEqual([largest, over, wide].map(eventIdOf));
+    expect((fits as Request).body.byteLength).toBe(Limits.envelopeBytesMax);
+    expect(bodyOf(fits as Request)["data"]).toMatchObject({ kind: "item" });
+    for (const [i, token] of [over, wide].entries()) {
+      const { item } = Inbox.readEvent(bench.db, eventIdOf(token));
+      expect(bodyOf(references[i] as Request)["data"]).toEqual({
+        kind: "reference",
+        itemKind: "multicast",
+        bytes: CanonicalJson.byteLength(item as never),
+      });
+    }
+  },
+);
+
+verifies(
+  ["ING-93", "ING-95"],
+  "every attempt sends the stored bytes under the same id, with a signature of its own time",
+  async () => {
+    const failures = [answered(500), answered(302), answered(404)];
+    const lost = { kind: "failed", category: "connection-lost" } as never;
+    const { bench, got } = await scripted([...failures, lost, answered(204)]);
+    const token = bench.admit("stubborn");
+    await bench.settle();
+    const stored = Occurrence.current(bench.db);
+    expect(Buffer.from(stored?.body ?? [])).toEqual(Buffer.from((got[0] as Request).body));
+    bench.restart();
+    await bench.advance(60_000);
+    expect(got).toHaveLength(5);
+    expect(new Set(idsOf(got))).toEqual(new Set([eventIdOf(token)]));
+    expect(new Set(got.map(({ body }) => Buffer.from(body).toString("utf8"))).size).toBe(1);
+    const seconds = got.map(({ headers }) => Number(headers["webhook-timestamp"]));
+    const waits = seconds.slice(1).map((second, i) => second - (seconds[i] as number));
+    expect(waits).toEqual([1, 2, 4, 8]);
+    expect(new Set(got.map(({ headers }) => headers["webhook-signature"])).size).toBe(5);
+    expect(Inbox.unreadCount(bench.db)).toBe(0);
+  },
+);
+
+verifies(
+  "ING-93",
+  "the signature is over id, time and exact body, under the secret of the registration",
+  async () => {
+    const { bench, got } = await scripted();
+    bench.admit("signed");
+    await bench.settle();
+    const { headers, body } = got[0] as Request;
+    const signed = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${Buffer.from(body).toString("utf8")}`;
+    const key = Buffer.from(secret.slice("whsec_".length), "base64");
+    const mac = createHmac("sha256", key).update(signed).digest("base64");
+    expect(headers["webhook-signature"]).toBe(`v1,${mac}`);
+    expect(headers["webhook-timestamp"]).toBe(String(bench.now / 1_000));
+    expect(headers["content-type"]).toBe("application/json");
+    expect(headers["X-MCP-Subscription-Id"]).toMatch(/^sub_[\w-]{43}$/);
+  },
+);
+
+verifies("ING-95", "a receiver's Retry-After is honoured up to five minutes", async () => {
+  const { bench, got } = await scripted([answered(429, 120_000), answered(503, 86_400_000), answered(200)]);
+  bench.admit("later");
+  await bench.settle();
+  await bench.advance(119_999);
+  expect(got).toHaveLength(1);
+  await bench.advance(1);
+  expect(got).toHaveLength(2);
+  await bench.advance(Limits.retryMsMax - 1);
+  expect(got).toHaveLength(2);
+  await bench.advance(1);
+  expect(got).toHaveLength(3);
+});
+
+verifies("ING-81", "a hundred failures over an hour suspend; fewer, or in less time, do not", async () => {
+  const { bench, got } = await scripted([answered(500)]);
+  bench.admit("never");
+  await bench.advance(12 * 3_600_000);
+  expect(got).toHaveLength(Limits.suspendAttemptsMin);
+  expect(bench.webhooks.eventSubscriptionStatus()).toMatchObject({
+    state: "suspended",
+    failedAttempts: 100,
+    lastError: "http_5xx",
+  });
+  expect(await bench.webhooks.resumeEventSubscription()).toEqual({ kind: "resumed" });
+  await bench.settle();
+  expect(got).toHaveLength(Limits.suspendAttemptsMin + 1);
+  expect(bench.webhooks.eventSubscriptionStatus()).toMatchObject({ state: "retrying", failedAttempts: 1 });
+  expect(Inbox.unreadCount(bench.db)).toBe(1);
+});
+
+verifies(
+  "ING-82",
+  "410 and 413 reject for good: only a revocation clears that, and the item stays",
+  async () => {
+    for (const status of [410, 413]) {
+      const script = await scripted([answered(status)]);
+      const { bench, got } = script;
+      bench.admit("refused");
+      await bench.settle();
+      const rejected = { state: "rejected", lastError: "http_4xx", failedAttempts: 1 };
+      expect(bench.webhooks.eventSubscriptionStatus()).toMatchObject(rejected);
+      script.answers = [answered(200)];
+      expect(await bench.webhooks.resumeEventSubscription()).toEqual({ kind: "rejected" });
+      const refresh = () => bench.webhooks.subscribe("runtime", { url, secret, ttlMs: null });
+      expect(await refresh()).toEqual({ kind: "rejected", error: "http_4xx" });
+      bench.restart();
+      await bench.advance(2 * 86_400_000);
+      expect(await refresh()).toEqual({ kind: "rejected", error: "http_4xx" });
+      expect(bench.webhooks.eventSubscriptionStatus()).toMatchObject(rejected);
+      expect(got).toHaveLength(1);
+      expect(Inbox.unreadCount(bench.db)).toBe(1);
+      expect(await bench.webhooks.revokeEventSubscription()).toEqual({ kind: "revoked" });
+      expect((await refresh()).kind).toBe("subscribed");
+      await bench.settle();
+      expect(got).toHaveLength(2);
+      expect(Buffer.from((got[1] as Request).body)).toEqual(Buffer.from((got[0] as Request).body));
+      expect(Inbox.unreadCount(bench.db)).toBe(0);
+    }
+  },
+);
+
+verifies(
+  "ING-83",
+  "an expired registration delivers nothing, and a refresh goes on with the same bytes and count",
+  async () => {
+    const script = await scripted([answered(500)]);
+    const { bench, got } = script;
+    await bench.webhooks.subscribe("runtime", { url, secret, ttlMs: 60_000 });
+    bench.admit("kept");
+    await bench.advance(60_000);
+    const before = got.length;
+    const diagnostics = { failedAttempts: before, failedSince: "2026-11-30T12:00:00.000Z" };
+    expect(bench.webhooks.eventSubscriptionStatus()).toMatchObject({ state: "expired", ...diagnostics });
+    expect(await bench.webhooks.resumeEventSubscription()).toEqual({ kind: "expired" });
+    await bench.advance(10 * 86_400_000);
+    bench.restart();
+    await bench.settle();
+    expect(got).toHaveLength(before);
+    script.answers = [answered(500), answered(200)];
+    const refreshed = await bench.webhooks.subscribe("runtime", { url, secret, ttlMs: null });
+    expect(refreshed).toMatchObject({
+      kind: "subscribed",
+      deliveryStatus: {
+        active: true,
+        lastDeliveryAt: null,
+        lastError: "http_5xx",
+        failedSince: diagnostics.failedSince,
+      },
+    });
+    await bench.settle();
+    expect(bench.webhooks.eventSubscriptionStatus()).toMatchObject({ failedAttempts: before + 1 });
+    await bench.advance(Limits.retryMsMax);
+    expect(new Set(got.map(({ body }) => Buffer.from(body).toString("utf8"))).size).toBe(1);
+    expect(Inbox.unreadCount(bench.db)).toBe(0);
+  },
+);
+
+verifies(
+  "ING-104",
+  "an item that leaves the inbox by another way takes its delivery and its failures with it",
+  async () => {
+    const script = await scripted([answered(500)]);
+    const { bench, got } = script;
+    const unwanted = bench.admit("unwanted");
+    const next = bench.admit("next");
+    await bench.settle();
+    script.answers = [answered(200)];
+    bench.acknowledge(unwanted);
+    await bench.settle();
+    expect(idsOf(got)).toEqual([unwanted, next].map(eventIdOf));
+    expect(bench.webhooks.eventSubscriptionStatus()).toMatchObject({ state: "active", failedAttempts: 0 });
+    // Acknowledging what is not due changes nothing of what is.
+    script.answers = [answered(500)];
+    const due = bench.admit("due");
+    const other = bench.admit("other");
+    await bench.settle();
+    bench.acknowledge(other);
+    expect(Occurrence.current(bench.db)?.deliveryToken).toBe(due);
+    expect(bench.webhooks.eventSubscriptionStatus()).toMatchObject({ state: "retrying", failedAttempts: 1 });
+  },
+);
+
+verifies(
+  "ING-104",
+  "what recovery retires before delivery starts is never sent again, and still read under its event id",
+  async () => {
+    const script = await scripted([answered(500)]);
+    const { bench, got } = script;
+    const lost = bench.admit("its context was lost");
+    const kept = bench.admit("kept");
+    await bench.settle();
+    script.answers = [answered(200)];
+    bench.restart((db) => {
+      Inbox.acknowledge(db, lost, bench.now);
+      Occurrence.drop(db, [kept, lost], bench.now);
+    });
+    await bench.advance(10_000);
+    expect(idsOf(got)).toEqual([lost, kept].map(eventIdOf));
+    expect(Inbox.readEvent(bench.db, eventIdOf(lost)).item).toEqual(itemOf("its context was lost"));
+  },
+);
+
+verifies("ING-104", "a drop that is rolled back has not happened", async () => {
+  const { bench } = await scripted([answered(500)]);
+  const token = bench.admit("stays");
+  await bench.settle();
+  const before = bench.webhooks.eventSubscriptionStatus();
+  expect(() =>
+    bench.db.transaction(() => {
+      Occurrence.drop(bench.db, [token], bench.now);
+      throw new Error("the caller changed its mind");
+    }),
+  ).toThrow("changed its mind");
+  expect(Occurrence.current(bench.db)?.deliveryToken).toBe(token);
+  expect(bench.webhooks.eventSubscriptionStatus()).toEqual(before);
+});
+
+verifies("ING-105", "the log of attempts is bounded and holds neither URL nor secret nor body", async () => {
+  const { bench } = await scripted([answered(500)]);
+  bench.admit("the words of this message");
+  for (let i = 0; i < 3; i++) {
+    await bench.advance(86_000_000);
+    await bench.webhooks.subscribe("runtime", { url, secret, ttlMs: null });
+    await bench.webhooks.resumeEventSubscription();
+  }
+  for (let i = 0; i < 600; i++) {
+    await bench.webhooks.resumeEventSubscription();
+    await bench.settle();
+  }
+  const attempts = bench.webhooks.webhookAttempts();
+  expect(attempts).toHaveLength(Limits.attemptsKept);
+  expect(attempts[0]).toEqual({
+    at: new Date(bench.now).toISOString(),
+    purpose: "delivery",
+    category: "status",
+    statusClass: 5,
+    durationMs: 0,
+  });
+  const columns = bench.db
+    .all("SELECT * FROM webhook_attempt")
+    .map((row) => JSON.stringify(row))
+    .join("");
+  for (const word of ["receiver.example", "whsec_", "words"]) expect(columns).not.toContain(word);
+});
+
+verifies("ING-108", "without a registration nothing is made, kept or waited for", async () => {
+  const db = temporaryStore();
+  const bench = createBench(() => db);
+  for (let i = 0; i < 100; i++) bench.admit(`${i}`);
+  await bench.advance(86_400_000);
+  expect([bench.steps(), Occurrence.current(db)]).toEqual([0, null]);
+  expect(bench.webhooks.isConsumedByWebhook()).toBe(false);
+  const begun = performance.now();
+  for (let i = 0; i < 10_000; i++) bench.webhooks.wake();
+  expect(performance.now() - begun).toBeLessThan(1_000);
+});
