@@ -159,7 +159,7 @@ export const createBench = (store: () => Database, options: BenchOptions = {}): 
           timers = timers.filter((other) => other !== timer);
         };
       },
-      logger: (_level, event) => void log.push(event),
+      logger: (_level, event) => (alive() ? void log.push(event) : undefined),
     });
     return { webhooks, isDead: () => !alive(), steps: () => steps };
   };
