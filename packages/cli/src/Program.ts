@@ -37,6 +37,7 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
   inbox: async () => (await import("./commands/inbox.ts")).inbox,
   ack: async () => (await import("./commands/ack.ts")).ack,
   history: async () => (await import("./commands/history.ts")).history,
+  webhook: async () => (await import("./commands/webhook.ts")).webhook,
   round: async () => (await import("./commands/round.ts")).round,
   evidence: async () => (await import("./commands/evidence.ts")).evidence,
   export: async () => (await import("./commands/export.ts")).exportConversation,

@@ -17,7 +17,8 @@ export interface Served {
 /** Throws `StateError` where it cannot be used. */
 export const ownerToken = ({ path, mode }: Served): string => Tokens.ownerOf(StateFolder.at(path), mode);
 
-const answerMsMax = 10_000;
+/** A webhook has ten seconds of its own to answer a test. */
+const answerMsMax = 15_000;
 
 const ask = async (url: URL, token: string, body: object | undefined): Promise<Response> => {
   const request =
@@ -38,7 +39,7 @@ const ask = async (url: URL, token: string, body: object | undefined): Promise<R
 /** GET, or POST where there is a body. `decode` throws `DecodeError` for what this version does not understand. */
 export const call = async <A>(
   served: Served,
-  target: "/readyz" | "/evidence" | "/rounds" | "/withdrawals",
+  target: "/readyz" | "/evidence" | "/rounds" | "/withdrawals" | "/webhook/attempts" | "/webhook/test",
   decode: (value: unknown) => A,
   body?: object,
 ): Promise<A> => {

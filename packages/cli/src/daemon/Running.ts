@@ -61,6 +61,20 @@ export const withOwnerPaths = async <A>(
 export const connectAsOwner = (served: Served): Promise<DaemonClient> =>
   connect(served.mcpUrl, served.mode === "credentials" ? { token: () => ownerToken(served) } : {});
 
+/** With the owner's token whatever the mode: for the tools that only the owner has. */
+export const asOwner = async <A>(
+  options: StateOptions,
+  work: (client: DaemonClient) => Promise<A>,
+): Promise<A> =>
+  withOwnerPaths(options, async (served) => {
+    const client = await connect(served.mcpUrl, { token: () => ownerToken(served) });
+    try {
+      return await work(client);
+    } finally {
+      await client.close();
+    }
+  });
+
 export const withDaemon = async <A>(
   options: StateOptions,
   work: (running: Running) => Promise<A>,

@@ -1,6 +1,7 @@
 // The structured results of the daemon's tools, closed, as this version of the command line understands them.
 
 import * as Schema from "effect/Schema";
+import * as EventSubscription from "@social-harness/endpoint/operations/EventSubscription";
 import * as Address from "@social-harness/protocol/address/Address";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { Item } from "@social-harness/protocol/delivery/Item";
@@ -60,6 +61,22 @@ const schemas = {
     nextCursor: Schema.optionalKey(Schema.String),
   }),
   acknowledge_delivery: Schema.Struct({}),
+  event_subscription_status: Schema.Union([
+    bare("none"),
+    Schema.Struct({
+      ...kind("subscription"),
+      subscriptionId: Schema.String,
+      event: Schema.String,
+      state: Schema.Literals(EventSubscription.states),
+      refreshBefore: Schema.String,
+      lastDeliveryAt: Schema.NullOr(Schema.String),
+      lastError: Schema.NullOr(Schema.Literals(EventSubscription.errors)),
+      failedSince: Schema.NullOr(Schema.String),
+      failedAttempts: Schema.Int,
+    }),
+  ]),
+  revoke_event_subscription: Schema.Union([bare("revoked"), bare("none")]),
+  resume_event_subscription: Schema.Union([bare("resumed"), bare("rejected"), bare("expired"), bare("none")]),
   read_event: Schema.Struct({ item: Item, guidance: Schema.optionalKey(Schema.String) }),
 } as const;
 

@@ -49,7 +49,7 @@ const mostlyFirst = fc.oneof(
 );
 const final = fc.constantFrom<Final>(200, 200, 200, 404, 410, 413, 500, 503, "lost");
 
-const command: fc.Arbitrary<Command> = fc.oneof(
+const commandOf: fc.Arbitrary<Command> = fc.oneof(
   { weight: 5, arbitrary: fc.constant<Command>({ kind: "admit" }) },
   {
     weight: 4,
@@ -247,7 +247,7 @@ verifies(
     };
     try {
       await fc.assert(
-        fc.asyncProperty(fc.array(command, { minLength: 5, maxLength: 30 }), async (commands) => {
+        fc.asyncProperty(fc.array(commandOf, { minLength: 5, maxLength: 30 }), async (commands) => {
           clear();
           const pair = new Pair(db);
           // Most of what can happen happens to a registration.

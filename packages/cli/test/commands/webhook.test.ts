@@ -1,0 +1,138 @@
+// An owner at the command line and the webhook of its endpoint, in each state in which it can be found. The rows are put
+// into the store before the daemon starts; the callback's host exists nowhere.
+
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeAll, describe, expect } from "vitest";
+import { verifies } from "@social-harness/testkit/Verifies";
+import { failureOf, lastJson, runHere, type Served, serve } from "../Binary.ts";
+import { joined, root } from "../Town.ts";
+
+const ada = join(root, "ada");
+const daemons: Array<Served> = [];
+const day = 86_400_000;
+
+beforeAll(async () => {
+  await joined(ada, "ada-agent");
+  await (await startDaemon("credentials")).stop();
+  daemons.length = 0;
+});
+afterEach(async () => {
+  for (const daemon of daemons.splice(0)) expect(await daemon.stop()).toBe(0);
+});
+
+const startDaemon = async (mode: "credentials" | "trusted-local"): Promise<Served> => {
+  const daemon = await serve(["daemon", "--state", ada, "--port", "0", "--mode", mode, "--json"]);
+  daemons.push(daemon);
+  return daemon;
+};
+
+const webhook = (...words: ReadonlyArray<string>) => runHere(["webhook", ...words, "--state", ada]);
+const asked = async (word: string) => lastJson(await webhook(word, "--json"));
+const refused = async (word: string) => {
+  const ended = await webhook(word, "--json");
+  return [ended.code, failureOf(ended).reason];
+};
+
+/** As if a host had subscribed once, and time had passed. */
+const register = (state: string, leaseMs: number): void => {
+  const sqlite = new DatabaseSync(join(ada, "endpoint.sqlite"));
+  try {
+    const now = Date.now();
+    sqlite.exec("DELETE FROM webhook_registration");
+    sqlite
+      .prepare(
+        `INSERT INTO webhook_registration
+           (one, subscription_id, url, secret, lease_ends_at, state, due_at,
+            failed_attempts, failed_since, failed_last_at, last_error)
+         VALUES (1, 'sub_x', 'https://receiver.invalid/hook?a-secret-part', ?, ?, ?, ?, 100, ?, ?, 'http_5xx')`,
+      )
+      .run(`whsec_${Buffer.alloc(32, 7).toString("base64")}`, now + leaseMs, state, now, now - day, now);
+  } finally {
+    sqlite.close();
+  }
+};
+
+describe("webhook", () => {
+  verifies("ING-112", "says that there is none, in both modes", async () => {
+    for (const mode of ["trusted-local", "credentials"] as const) {
+      const daemon = await startDaemon(mode);
+      expect(await asked("status")).toEqual({ kind: "none" });
+      expect((await webhook("status")).stdout).toBe("No webhook is registered.\n");
+      expect(await asked("attempts")).toEqual({ attempts: [] });
+      expect((await webhook("attempts")).stdout).toBe("Nothing was attempted yet.\n");
+      expect(await asked("revoke")).toEqual({ kind: "none" });
+      expect(await refused("resume")).toEqual([1, "no-webhook"]);
+      expect(await refused("test")).toEqual([1, "no-webhook"]);
+      await daemon.stop();
+      daemons.length = 0;
+    }
+    expect(await refused("status")).toEqual([3, "daemon-not-running"]);
+  });
+
+  verifies("ING-112", "shows and steers one, and shows neither its URL nor its secret", async () => {
+    const shown: Array<string> = [];
+    const say = async (word: string) => {
+      const { stdout, stderr } = await webhook(word);
+      shown.push(stdout, stderr);
+      return stdout;
+    };
+    register("suspended", day);
+    await startDaemon("credentials");
+    expect(await asked("status")).toMatchObject({
+      kind: "subscription",
+      event: "org.social-harness/inbox.item",
+      state: "suspended",
+      failedAttempts: 100,
+      lastError: "http_5xx",
+    });
+    expect(await say("status")).toMatch(
+      /^suspended {2}given up after an hour of failures: `social-harness webhook resume`.*\n {2}lease until .*, last receipt never\n {2}100 failed attempts since .*, last: http_5xx\n {2}sub_x\n$/,
+    );
+    expect(await refused("test")).toEqual([1, "webhook-failed"]);
+    await say("test");
+    expect(await asked("attempts")).toMatchObject({
+      attempts: [
+        { purpose: "test", statusClass: null },
+        { purpose: "test", statusClass: null },
+      ],
+    });
+    expect(await say("attempts")).toMatch(/ test {7}[a-z-]+, \d+ ms\n/);
+    expect(await asked("resume")).toEqual({ kind: "resumed" });
+    expect(await asked("status")).toMatchObject({ state: "active", failedAttempts: 0 });
+    expect(await say("status")).toMatch(/^active {2}items are delivered as they come\n/);
+    expect(await say("revoke")).toBe("Revoked.\n");
+    expect(await asked("status")).toEqual({ kind: "none" });
+    for (const word of ["receiver.invalid", "a-secret-part", "whsec_"]) {
+      expect([word, shown.join("").includes(word)]).toEqual([word, false]);
+    }
+  });
+
+  verifies("ING-112", "says what a resume cannot do, and what to do instead", async () => {
+    for (const [state, leaseMs, reason] of [
+      ["rejected", day, "webhook-rejected"],
+      ["retrying", -1, "webhook-expired"],
+    ] as const) {
+      register(state, leaseMs);
+      const daemon = await startDaemon("credentials");
+      expect(await refused("resume")).toEqual([1, reason]);
+      const { stderr } = await webhook("resume");
+      if (state === "rejected") expect(stderr).toContain(`\`social-harness webhook revoke --state ${ada}\``);
+      await daemon.stop();
+      daemons.length = 0;
+    }
+  });
+
+  verifies("ING-112", "explains itself", async () => {
+    for (const word of ["status", "attempts", "test", "revoke", "resume"]) {
+      const { code, stdout } = await runHere(["webhook", word, "--help"]);
+      expect([word, code, stdout.includes("--json"), stdout.includes("Examples:")]).toEqual([
+        word,
+        0,
+        true,
+        true,
+      ]);
+    }
+    expect((await runHere(["webhook", "--help"])).stdout).toContain("attempts");
+  });
+});
