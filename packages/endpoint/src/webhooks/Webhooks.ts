@@ -4,7 +4,6 @@
 
 import * as Base64Url from "@social-harness/protocol/encoding/Base64Url";
 import * as Hash from "@social-harness/protocol/encoding/Hash";
-import type { CallbackClient } from "../callbacks/CallbackClient.ts";
 import type { CallbackUrl } from "../callbacks/CallbackUrl.ts";
 import type {
   DeliveryStatus,
@@ -25,7 +24,6 @@ import * as Registration from "./Registration.ts";
 import * as Verification from "./Verification.ts";
 
 export interface WebhooksOptions extends Delivery.DeliveryOptions {
-  readonly client: CallbackClient;
   /** What tells this endpoint's subscriptions from another's with the same callback: its agent's id. */
   readonly scope: string;
   /** False where no credential tells principals apart: a registration of an earlier time rests then, and owns nothing. */
