@@ -8,8 +8,6 @@ import type { Tree } from "./TidyTree.ts";
 
 /** Shipped although no command reaches them today. */
 export const kept: TidyGraph.Kept = {
-  "packages/endpoint/src/callbacks/StandardWebhook.ts":
-    "signs what goes to a webhook; the callbacks are shipped one step before the subscriptions that use them",
   "packages/log/src/Url.ts":
     "opens either engine by its URL, for tests and for whoever embeds a service; the command line keeps sqlite files of its own",
 };

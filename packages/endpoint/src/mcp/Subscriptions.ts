@@ -1,12 +1,12 @@
 // `events/subscribe` and `events/unsubscribe` in the draft's shapes: what is asked is decoded here, once, and the answer is
 // put into the draft's results and errors. No error repeats a URL or a secret. Implements ING-85 to ING-91 and ING-100.
 
+import type { DecodeIssue } from "@social-harness/protocol/encoding/DecodeError";
 import * as Schema from "effect/Schema";
 import * as CallbackUrl from "../callbacks/CallbackUrl.ts";
 import * as StandardWebhook from "../callbacks/StandardWebhook.ts";
 import type { DeliveryError, EventConsumers, SubscribeResult } from "../operations/EventSubscription.ts";
 import { OperationError } from "../operations/OperationError.ts";
-import * as Limits from "../webhooks/Limits.ts";
 import { eventName } from "../webhooks/Occurrence.ts";
 import * as JsonSchema from "./JsonSchema.ts";
 import { codes, invalidParams, McpError } from "./McpError.ts";
@@ -60,19 +60,15 @@ const decodeUnsubscribe = Tool.exactly(
   }),
 );
 
-const urlIssue = {
-  path: ["delivery", "url"],
-  message: `expected an https URL of at most ${Limits.urlCharactersMax} characters, without user information and fragment`,
-};
 const secretIssue = {
   path: ["delivery", "secret"],
   message: "expected whsec_ and the padded base64 of 24 to 64 bytes",
 };
 
-const urlOf = (text: string): CallbackUrl.CallbackUrl | null => {
-  if (text.length > Limits.urlCharactersMax) return null;
+/** The one spelling of a URL, or what is wrong with it. */
+const parseUrl = (text: string): CallbackUrl.CallbackUrl | DecodeIssue => {
   const parsed = CallbackUrl.parse(text);
-  return typeof parsed === "string" ? parsed : null;
+  return typeof parsed === "string" ? parsed : { path: ["delivery", "url"], message: parsed.message };
 };
 
 const callbackError = (message: string, reason: DeliveryError): McpError =>
@@ -128,12 +124,11 @@ export const subscribe = async (
   consumers: EventConsumers,
 ): Promise<object> => {
   const { delivery, ttlMs = null } = decodeSubscribe(params);
-  const url = urlOf(delivery.url);
   const { secret } = delivery;
-  const isSecret = StandardWebhook.parseSecret(secret) !== null;
-  if (url === null || !isSecret) {
-    throw invalidParams([...(url === null ? [urlIssue] : []), ...(isSecret ? [] : [secretIssue])]);
-  }
+  const url = parseUrl(delivery.url);
+  const secretIssues = StandardWebhook.parseSecret(secret) === null ? [secretIssue] : [];
+  if (typeof url !== "string") throw invalidParams([url, ...secretIssues]);
+  if (secretIssues.length > 0) throw invalidParams(secretIssues);
   const result = await consumers.subscribe(principal, { url, secret, ttlMs }).catch((error: unknown) => {
     throw storeFailure(error);
   });
@@ -147,8 +142,8 @@ export const unsubscribe = async (
   params: unknown,
   consumers: EventConsumers,
 ): Promise<object> => {
-  const url = urlOf(decodeUnsubscribe(params).delivery.url);
-  if (url === null) throw invalidParams([urlIssue]);
+  const url = parseUrl(decodeUnsubscribe(params).delivery.url);
+  if (typeof url !== "string") throw invalidParams([url]);
   asked(() => consumers.unsubscribe(principal, url));
   return {};
 };

@@ -36,27 +36,36 @@ interface Flight {
   ended: Promise<void>;
 }
 
-/** What became of the due delivery, with everything that follows from it. */
+/** What became of the due delivery, with everything that follows from it. Returns the state that it led to. */
 const record = (
   db: Database,
   { deliveryToken }: Occurrence.Occurrence,
   { answer, attempt }: Posting.Posted,
   now: number,
   jitter: number,
-): void => {
+): LifeCycle.State | null => {
   Attempts.add(db, attempt);
   const registration = Registration.load(db);
   // The item may have left the inbox by another way meanwhile: then this outcome is nobody's.
-  if (registration === null || Occurrence.current(db)?.deliveryToken !== deliveryToken) return;
+  if (registration === null || Occurrence.current(db)?.deliveryToken !== deliveryToken) return null;
   const outcome = Outcome.of(answer);
   const event: LifeCycle.Event =
     outcome.kind === "failed" ? { ...outcome, now, jitter } : { ...outcome, now };
-  const after = Registration.apply(db, registration, event);
-  if (after === null || outcome.kind !== "received") return;
-  Registration.save(db, { ...after, lastDeliveryAt: now });
-  Inbox.acknowledge(db, deliveryToken, now);
-  Occurrence.clear(db);
-  if (LifeCycle.delivers(after.standing.state)) Occurrence.offer(db);
+  const standing = LifeCycle.transition(registration.standing, event);
+  const lastDeliveryAt = outcome.kind === "received" ? now : registration.lastDeliveryAt;
+  Registration.save(db, { ...registration, standing, lastDeliveryAt });
+  if (outcome.kind === "received") {
+    Inbox.acknowledge(db, deliveryToken, now);
+    Occurrence.clear(db);
+    if (LifeCycle.delivers(standing.state)) Occurrence.offer(db);
+  }
+  return standing.state;
+};
+
+/** What an owner must hear of without asking: nothing more is delivered until somebody acts. */
+const explanations: Readonly<Partial<Record<LifeCycle.State, string>>> = {
+  suspended: "its deliveries have failed for an hour; `social-harness webhook resume` tries again",
+  rejected: "its receiver refused a delivery for good; correct it, then `social-harness webhook revoke`",
 };
 
 export const create = (options: DeliveryOptions): Delivery => {
@@ -67,18 +76,21 @@ export const create = (options: DeliveryOptions): Delivery => {
 
   const wakeIn = (delayMs: number): void => {
     stopTimer();
-    // A clock that was set back makes times look far away; no lease is longer than this.
+    // A timer takes no more than 24 days, and a clock that was set back makes the end of a lease look that far away.
     stopTimer = schedule(Math.min(Math.max(delayMs, 0), Limits.leaseMsMax), wake);
   };
 
   /** A store that fails now may not fail later; nothing has been lost but time. */
-  const guarded = (body: () => void): void => {
-    try {
-      body();
-    } catch (error) {
-      logger("error", "a webhook delivery cannot go on; it is tried again", causeOf(error));
-      if (!stopped) wakeIn(Limits.storeRetryMs);
-    }
+  const retryLater = (error: unknown): void => {
+    logger("error", "a webhook delivery cannot go on; it is tried again", causeOf(error));
+    if (!stopped) wakeIn(Limits.storeRetryMs);
+  };
+
+  const conclude = (due: Occurrence.Occurrence, posted: Posting.Posted): void => {
+    const jitter = (random(1)[0] as number) / 255;
+    const state = db.transaction(() => record(db, due, posted, clock(), jitter));
+    const explanation = state === null ? undefined : explanations[state];
+    if (explanation !== undefined) logger("warn", "the webhook receives nothing more", { explanation });
   };
 
   const attempt = async (
@@ -86,15 +98,17 @@ export const create = (options: DeliveryOptions): Delivery => {
     due: Occurrence.Occurrence,
     mine: Flight,
   ): Promise<void> => {
-    const message = { id: due.eventId, body: due.body };
-    const posted = await Posting.post(options, "delivery", registration, message, mine.abort.signal);
-    if (flight !== mine) return;
-    flight = null;
-    guarded(() => {
-      const jitter = (random(1)[0] as number) / 255;
-      db.transaction(() => record(db, due, posted, clock(), jitter));
+    try {
+      const message = { id: due.eventId, body: due.body };
+      const posted = await Posting.post(options, "delivery", registration, message, mine.abort.signal);
+      if (flight !== mine) return;
+      flight = null;
+      conclude(due, posted);
       wake();
-    });
+    } catch (error) {
+      if (flight === mine) flight = null;
+      retryLater(error);
+    }
   };
 
   const step = (): void => {
@@ -109,8 +123,9 @@ export const create = (options: DeliveryOptions): Delivery => {
     }
     const leaseLeft = leaseEndsAt - now;
     if (!LifeCycle.delivers(standing.state)) return wakeIn(leaseLeft);
-    const wait = Math.min(standing.dueAt - now, Limits.retryMsMax);
-    if (wait > 0) return wakeIn(Math.min(wait, leaseLeft));
+    const wait = standing.dueAt - now;
+    // No wait is longer: what seems to be comes from a clock that was set back since.
+    if (wait > 0 && wait <= Limits.retryMsMax) return wakeIn(Math.min(wait, leaseLeft));
     const due = Occurrence.current(db) ?? db.transaction(() => Occurrence.offer(db));
     if (due === null) return wakeIn(leaseLeft);
     const mine: Flight = { abort: new AbortController(), ended: Promise.resolve() };
@@ -121,7 +136,11 @@ export const create = (options: DeliveryOptions): Delivery => {
   const wake = (): void => {
     if (stopped || flight !== null) return;
     stopTimer();
-    guarded(step);
+    try {
+      step();
+    } catch (error) {
+      retryLater(error);
+    }
   };
 
   return {

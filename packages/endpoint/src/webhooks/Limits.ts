@@ -31,6 +31,3 @@ export const graceMs = 1_000;
 
 /** Attempts that are remembered for the owner: a day and more of a receiver that is down. */
 export const attemptsKept = 512;
-
-/** A URL is a header's worth; longer ones are no address that anybody configured. */
-export const urlCharactersMax = 2_048;

@@ -253,8 +253,11 @@ verifies(
     });
     expect((await stream.next())?.result).toMatchObject({ resultType: "complete" });
     stream.leave();
-    const { error } = await ask(served, "events/stream", params, ownerToken);
-    expect([error?.code, error?.data]).toEqual([-32_013, { limit: "consumers", max: 1 }]);
+    const refused = await RawHttp.begin(port, "events/stream", params, 1, ownerToken);
+    expect(refused).toMatchObject({
+      kind: "answer",
+      answer: { body: { error: { code: -32_013, data: { limit: "consumers", max: 1 } } } },
+    });
     expect((await ask(served, "events/unsubscribe", { name, delivery: { url } })).error).toBeUndefined();
     const again = await RawHttp.stream(port, "events/stream", params, 1, ownerToken);
     expect((await again.next())?.method).toBe("notifications/events/active");

@@ -186,6 +186,7 @@ verifies("ING-81", "a hundred failures over an hour suspend; fewer, or in less t
     failedAttempts: 100,
     lastError: "http_5xx",
   });
+  expect(bench.log).toEqual(["the webhook receives nothing more"]);
   expect(await bench.webhooks.resumeEventSubscription()).toEqual({ kind: "resumed" });
   await bench.settle();
   expect(got).toHaveLength(Limits.suspendAttemptsMin + 1);
@@ -358,4 +359,69 @@ verifies("ING-108", "without a registration nothing is made, kept or waited for"
   const begun = performance.now();
   for (let i = 0; i < 10_000; i++) bench.webhooks.wake();
   expect(performance.now() - begun).toBeLessThan(1_000);
+});
+
+verifies("ING-92", "ten thousand items are drained in order, as fast as they are received", async () => {
+  const { bench, got } = await scripted();
+  await bench.webhooks.revokeEventSubscription();
+  const tokens = bench.db.transaction(() => Array.from({ length: 10_000 }, (_, i) => bench.admit(`${i}`)));
+  await bench.webhooks.subscribe("runtime", { url, secret, ttlMs: null });
+  for (let i = 0; i < 20_000 && got.length < tokens.length; i++) await bench.settle();
+  expect(idsOf(got)).toEqual(tokens.map(eventIdOf));
+});
+
+verifies("ING-95", "a clock that was set back delays no delivery by more than its wait", async () => {
+  const { bench, got } = await scripted([answered(500), answered(200)]);
+  bench.admit("before the clock was set back");
+  await bench.settle();
+  bench.now -= 3_600_000;
+  bench.restart();
+  await bench.settle();
+  expect(got).toHaveLength(2);
+});
+
+verifies(
+  "ING-103",
+  "a store that fails for a while loses nothing: the delivery goes on when it is back",
+  async () => {
+    const db = temporaryStore();
+    const got: Array<Request> = [];
+    let full = false;
+    const failing = new Proxy(db, {
+      get: (target, name: keyof typeof db) =>
+        name === "transaction" && full
+          ? () => {
+              throw new Error("the disk is full");
+            }
+          : target[name],
+    });
+    const bench = createBench(() => failing, {
+      post: receiver((request) => (got.push(request), answered(200))),
+    });
+    await bench.webhooks.subscribe("runtime", { url, secret, ttlMs: null });
+    bench.admit("waits for the disk");
+    full = true;
+    await bench.advance(60_000);
+    expect(new Set(bench.log)).toEqual(new Set(["a webhook delivery cannot go on; it is tried again"]));
+    expect(Inbox.unreadCount(db)).toBe(1);
+    full = false;
+    await bench.advance(Limits.storeRetryMs);
+    expect(Inbox.unreadCount(db)).toBe(0);
+    expect(new Set(got.map(({ body }) => Buffer.from(body).toString("utf8"))).size).toBe(1);
+  },
+);
+
+verifies("ING-103", "a stop lets the attempt that is under way end, and makes no other", async () => {
+  const script = await scripted();
+  const { bench } = script;
+  const answer = Promise.withResolvers<ReturnType<typeof answered>>();
+  const posted: Array<AbortSignal> = [];
+  bench.post = receiver((_, signal) => (posted.push(signal), answer.promise));
+  bench.admit("under way");
+  bench.admit("next");
+  await bench.settle();
+  const closing = bench.webhooks.close();
+  answer.resolve(answered(200));
+  await closing;
+  expect([posted.length, posted[0]?.aborted, Inbox.unreadCount(bench.db)]).toEqual([1, false, 1]);
 });

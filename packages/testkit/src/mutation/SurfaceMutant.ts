@@ -12,6 +12,7 @@ export interface SurfaceMutant extends Bug {
 }
 
 const callbacks = "packages/endpoint/test/callbacks";
+const webhooks = "packages/endpoint/test/webhooks";
 const operations = "packages/endpoint/test/operations";
 const mcp = "packages/endpoint/test/mcp";
 const endpoint = "packages/testkit/test/endpoint";
@@ -28,6 +29,10 @@ export const files = {
   retryAfter: `${callbacks}/RetryAfter.test.ts`,
   standardWebhook: `${callbacks}/StandardWebhook.test.ts`,
   testCallbacks: `${callbacks}/TestCallbacks.test.ts`,
+  webhooks: `${webhooks}/Webhooks.test.ts`,
+  webhookDelivery: `${webhooks}/Delivery.test.ts`,
+  webhookModel: `${webhooks}/WebhookModel.test.ts`,
+  subscriptions: `${mcp}/Subscriptions.test.ts`,
   agentLife: `${operations}/AgentLife.test.ts`,
   continuations: `${operations}/Continuations.test.ts`,
   conversationPages: `${operations}/ConversationPages.test.ts`,

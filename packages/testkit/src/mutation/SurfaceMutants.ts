@@ -4,9 +4,11 @@ import { callbackMutants } from "./CallbackMutants.ts";
 import { frontMutants } from "./FrontMutants.ts";
 import { historyMutants } from "./HistoryMutants.ts";
 import type { SurfaceMutant } from "./SurfaceMutant.ts";
+import { webhookMutants } from "./WebhookMutants.ts";
 
 export const surfaceMutants: ReadonlyArray<SurfaceMutant> = [
   ...historyMutants,
   ...frontMutants,
   ...callbackMutants,
+  ...webhookMutants,
 ];

@@ -1,0 +1,149 @@
+// Bugs of webhook delivery: what is lost, what comes twice or changed, who is called without having been asked, and what
+// outlives its end.
+
+import { files, type SurfaceMutant } from "./SurfaceMutant.ts";
+
+const webhooks = "packages/endpoint/src/webhooks";
+const delivery = `${webhooks}/Delivery.ts`;
+const lifeCycle = `${webhooks}/LifeCycle.ts`;
+const occurrence = `${webhooks}/Occurrence.ts`;
+const service = `${webhooks}/Webhooks.ts`;
+const verification = `${webhooks}/Verification.ts`;
+const posting = `${webhooks}/Posting.ts`;
+const attempts = `${webhooks}/Attempts.ts`;
+const events = "packages/endpoint/src/mcp/Events.ts";
+
+const model = { file: files.webhookModel, title: "their one-page model" };
+
+export const webhookMutants: ReadonlyArray<SurfaceMutant> = [
+  {
+    name: "envelope-one-byte-over",
+    why: "A receiver refuses what is over the draft's bound, and a refusal for size is for good.",
+    edits: [
+      {
+        file: occurrence,
+        text: "whole.byteLength <= Limits.envelopeBytesMax",
+        replacement: "whole.byteLength <= Limits.envelopeBytesMax + 1",
+      },
+    ],
+    test: { file: files.webhookDelivery, title: "an envelope over 262,144 bytes" },
+  },
+  {
+    name: "one-signature-for-all-attempts",
+    why: "A receiver refuses what was signed minutes ago, so no late retry would be taken.",
+    edits: [{ file: posting, text: "Math.floor(at / 1_000)", replacement: "Math.floor(at / 1e9)" }],
+    test: { file: files.webhookDelivery, title: "every attempt sends the stored bytes" },
+  },
+  {
+    name: "delivery-before-recovery",
+    why: "What recovery retires at a start would be sent before that.",
+    edits: [
+      { file: service, text: "if (enabled && started) delivery.wake();", replacement: "delivery.wake();" },
+    ],
+    test: { file: files.webhooks, title: "without credentials a registration rests" },
+  },
+  {
+    name: "outcome-of-another-item",
+    why: "An item that left the inbox meanwhile would lend its answer to the next one.",
+    edits: [
+      {
+        file: delivery,
+        text: "registration === null || Occurrence.current(db)?.deliveryToken !== deliveryToken",
+        replacement: "registration === null",
+      },
+    ],
+    test: model,
+  },
+  {
+    name: "attempt-outlives-revocation",
+    why: "The answer of a callback that was revoked would count for the one after it.",
+    edits: [{ file: delivery, text: "      flight?.abort.abort();\n      flight = null;", replacement: "" }],
+    test: { file: files.webhooks, title: "a revocation takes the delivery" },
+  },
+  {
+    name: "refresh-forgets-failures",
+    why: "A receiver that is down would never be given up while its subscriber refreshes.",
+    edits: [
+      {
+        file: lifeCycle,
+        text: "must not be a way around either.\n    granted: stays,",
+        replacement: "must not be a way around either.\n    granted: begins,",
+      },
+    ],
+    test: model,
+  },
+  {
+    name: "never-suspended",
+    why: "A receiver that is gone for good would be called for ever.",
+    edits: [
+      {
+        file: lifeCycle,
+        text: "attempts >= Limits.suspendAttemptsMin &&",
+        replacement: "attempts >= 10 * Limits.suspendAttemptsMin &&",
+      },
+    ],
+    test: { file: files.webhookDelivery, title: "a hundred failures over an hour suspend" },
+  },
+  {
+    name: "challenge-half-compared",
+    why: "A receiver could pass by guessing the beginning.",
+    edits: [
+      {
+        file: verification,
+        text: "timingSafeEqual(digestOf(echo), digestOf(challenge))",
+        replacement: "challenge.startsWith(echo)",
+      },
+    ],
+    test: { file: files.webhooks, title: "without the echo nothing is registered" },
+  },
+  {
+    name: "verification-for-any-secret",
+    why: "A rotated secret that its receiver does not know would be believed.",
+    edits: [
+      {
+        file: verification,
+        text: '`${subscriptionId} ${digestOf(secret).toString("base64url")}`',
+        replacement: "`${subscriptionId} ${secret.slice(0, 6)}`",
+      },
+    ],
+    test: { file: files.webhooks, title: "a passed challenge counts for ten minutes" },
+  },
+  {
+    name: "ended-subscription-comes-back",
+    why: "The answer to a challenge would bring back what was unsubscribed meanwhile.",
+    edits: [{ file: service, text: 'if (challenge.isOver) return { kind: "ended" };', replacement: "" }],
+    test: { file: files.webhooks, title: "not brought back by the answer" },
+  },
+  {
+    name: "subscription-without-principal",
+    why: "One credential could end or refresh what belongs to the other.",
+    edits: [{ file: service, text: "[scope, principal, url,", replacement: '[scope, "principal", url,' }],
+    test: { file: files.webhooks, title: "unsubscribing ends one's own" },
+  },
+  {
+    name: "stream-beside-webhook",
+    why: "Two consumers would take the same items.",
+    edits: [
+      {
+        file: events,
+        text: "if (Subscriptions.asked(consumers.isConsumedByWebhook)) {",
+        replacement: "if (Subscriptions.asked(() => false)) {",
+      },
+    ],
+    test: { file: files.subscriptions, title: "takes over from the stream" },
+  },
+  {
+    name: "drop-leaves-delivery",
+    why: "What the owner discarded would be sent.",
+    edits: [
+      { file: occurrence, text: "  clear(db);\n  const registration", replacement: "  const registration" },
+    ],
+    test: { file: files.webhookDelivery, title: "leaves the inbox by another way" },
+  },
+  {
+    name: "attempts-without-bound",
+    why: "A receiver that is down for months would fill the disk.",
+    edits: [{ file: attempts, text: "    Limits.attemptsKept,", replacement: "    1e9," }],
+    test: { file: files.webhookDelivery, title: "the log of attempts is bounded" },
+  },
+];
