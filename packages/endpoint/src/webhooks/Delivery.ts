@@ -101,7 +101,8 @@ export const create = (options: DeliveryOptions): Delivery => {
     try {
       const message = { id: due.eventId, body: due.body };
       const posted = await Posting.post(options, "delivery", registration, message, mine.abort.signal);
-      if (flight !== mine) return;
+      // Abandoned, or cut off by a stop: what it came to is unknown here, and no fault of the receiver's.
+      if (flight !== mine || mine.abort.signal.aborted) return;
       flight = null;
       conclude(due, posted);
       wake();

@@ -92,6 +92,12 @@ export const create = (options: WebhooksOptions): Webhooks => {
     return db.transaction(() => Registration.apply(db, registration, { kind: "leaseEnded" }));
   };
 
+  /** Has an event happen to whatever is registered. */
+  const tell = (event: LifeCycle.Event): void => {
+    const registration = current();
+    if (registration !== null) db.transaction(() => Registration.apply(db, registration, event));
+  };
+
   /** Why a subscription cannot be granted now; null when it can. */
   const obstacleTo = (
     registration: Registration.Registration | null,
@@ -125,18 +131,24 @@ export const create = (options: WebhooksOptions): Webhooks => {
     };
   };
 
-  const verify = async (target: Registration.Target): Promise<SubscribeResult | null> => {
+  const verifyAndGrant = async (
+    target: Registration.Target,
+    ttlMs: number | null,
+  ): Promise<SubscribeResult> => {
     if (!verifications.mayChallenge())
       return { kind: "too-many-challenges", max: Limits.challengesPerMinuteMax };
     const challenge: Challenge = { subscriptionId: target.subscriptionId, isOver: false };
     challenges.add(challenge);
     try {
       const { error, attempt } = await Verification.challenge(options, "challenge", target, closing.signal);
-      db.transaction(() => Attempts.add(db, attempt));
+      db.transaction(() => {
+        Attempts.add(db, attempt);
+        if (error !== null) tell({ kind: "unverified" });
+      });
       if (error !== null) return { kind: "unverified", error };
       if (challenge.isOver) return { kind: "ended" };
       verifications.remember(target);
-      return null;
+      return grant(target, ttlMs);
     } finally {
       challenges.delete(challenge);
     }
@@ -148,8 +160,7 @@ export const create = (options: WebhooksOptions): Webhooks => {
       const target = { subscriptionId: subscriptionIdOf(scope, principal, url), url, secret };
       const obstacle = obstacleTo(current(), target.subscriptionId);
       if (obstacle !== null) return obstacle;
-      const refusal = verifications.has(target) ? null : await verify(target);
-      return refusal ?? grant(target, ttlMs);
+      return verifications.has(target) ? grant(target, ttlMs) : verifyAndGrant(target, ttlMs);
     });
 
   /** Ends the registration, its due delivery and any challenge that would bring it back. The items stay in the inbox. */
@@ -164,6 +175,7 @@ export const create = (options: WebhooksOptions): Webhooks => {
   return {
     start: () => {
       started = true;
+      tell({ kind: "restarted" });
       wake();
     },
     wake,
@@ -216,7 +228,7 @@ export const create = (options: WebhooksOptions): Webhooks => {
         if (registration === null) return { kind: "none" };
         const { state } = registration.standing;
         if (state === "rejected" || state === "expired") return { kind: state };
-        db.transaction(() => Registration.apply(db, registration, { kind: "resumed", now: clock() }));
+        tell({ kind: "resumed", now: clock() });
         wake();
         return { kind: "resumed" };
       }),

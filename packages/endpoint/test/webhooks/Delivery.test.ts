@@ -1,4 +1,4 @@
-// One delivery after another: what is sent, what a receipt does, what a failure does, and that nothing is done twice.
+// One delivery after another: what is sent, what a receipt does, and that nothing is sent twice.
 
 import { createHmac } from "node:crypto";
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
@@ -10,45 +10,9 @@ import * as Limits from "../../src/webhooks/Limits.ts";
 import * as Occurrence from "../../src/webhooks/Occurrence.ts";
 import { seededRandom } from "../ingress/CertifiedPosts.ts";
 import { temporaryStore } from "../store/TemporaryStore.ts";
-import {
-  answered,
-  createBench,
-  itemOf,
-  receiver,
-  type Request,
-  secretOf,
-  urlOf,
-  type WebhookBench,
-} from "./WebhookBench.ts";
+import { idsOf, scripted, secret, url } from "./ScriptedReceiver.ts";
+import { answered, createBench, itemOf, type Request } from "./WebhookBench.ts";
 
-const url = urlOf("https://receiver.example/hook");
-const secret = secretOf("one");
-
-interface Scripted {
-  readonly bench: WebhookBench;
-  /** Every delivery, challenges aside. */
-  readonly got: Array<Request>;
-  /** What the next ones are answered with; the last one goes on. */
-  answers: ReadonlyArray<ReturnType<typeof answered>>;
-}
-
-const scripted = async (answers: Scripted["answers"] = [answered(200)]): Promise<Scripted> => {
-  const db = temporaryStore();
-  // What is lost in a power cut is not the question here.
-  db.run("PRAGMA synchronous = OFF");
-  const script: Scripted = { bench: createBench(() => db), got: [], answers };
-  script.bench.post = receiver((request) => {
-    script.got.push(request);
-    const [first, ...rest] = script.answers;
-    if (rest.length > 0) script.answers = rest;
-    return first as ReturnType<typeof answered>;
-  });
-  const result = await script.bench.webhooks.subscribe("runtime", { url, secret, ttlMs: null });
-  expect(result.kind).toBe("subscribed");
-  return script;
-};
-
-const idsOf = (got: ReadonlyArray<Request>) => got.map(({ headers }) => headers["webhook-id"]);
 const bodyOf = ({ body }: Request) =>
   JSON.parse(Buffer.from(body).toString("utf8")) as Record<string, unknown>;
 
@@ -162,105 +126,6 @@ verifies(
   },
 );
 
-verifies("ING-95", "a receiver's Retry-After is honoured up to five minutes", async () => {
-  const { bench, got } = await scripted([answered(429, 120_000), answered(503, 86_400_000), answered(200)]);
-  bench.admit("later");
-  await bench.settle();
-  await bench.advance(119_999);
-  expect(got).toHaveLength(1);
-  await bench.advance(1);
-  expect(got).toHaveLength(2);
-  await bench.advance(Limits.retryMsMax - 1);
-  expect(got).toHaveLength(2);
-  await bench.advance(1);
-  expect(got).toHaveLength(3);
-});
-
-verifies("ING-81", "a hundred failures over an hour suspend; fewer, or in less time, do not", async () => {
-  const { bench, got } = await scripted([answered(500)]);
-  bench.admit("never");
-  await bench.advance(12 * 3_600_000);
-  expect(got).toHaveLength(Limits.suspendAttemptsMin);
-  expect(bench.webhooks.eventSubscriptionStatus()).toMatchObject({
-    state: "suspended",
-    failedAttempts: 100,
-    lastError: "http_5xx",
-  });
-  expect(bench.log).toEqual(["the webhook receives nothing more"]);
-  expect(await bench.webhooks.resumeEventSubscription()).toEqual({ kind: "resumed" });
-  await bench.settle();
-  expect(got).toHaveLength(Limits.suspendAttemptsMin + 1);
-  expect(bench.webhooks.eventSubscriptionStatus()).toMatchObject({ state: "retrying", failedAttempts: 1 });
-  expect(Inbox.unreadCount(bench.db)).toBe(1);
-});
-
-verifies(
-  "ING-82",
-  "410 and 413 reject for good: only a revocation clears that, and the item stays",
-  async () => {
-    for (const status of [410, 413]) {
-      const script = await scripted([answered(status)]);
-      const { bench, got } = script;
-      bench.admit("refused");
-      await bench.settle();
-      const rejected = { state: "rejected", lastError: "http_4xx", failedAttempts: 1 };
-      expect(bench.webhooks.eventSubscriptionStatus()).toMatchObject(rejected);
-      script.answers = [answered(200)];
-      expect(await bench.webhooks.resumeEventSubscription()).toEqual({ kind: "rejected" });
-      const refresh = () => bench.webhooks.subscribe("runtime", { url, secret, ttlMs: null });
-      expect(await refresh()).toEqual({ kind: "rejected", error: "http_4xx" });
-      bench.restart();
-      await bench.advance(2 * 86_400_000);
-      expect(await refresh()).toEqual({ kind: "rejected", error: "http_4xx" });
-      expect(bench.webhooks.eventSubscriptionStatus()).toMatchObject(rejected);
-      expect(got).toHaveLength(1);
-      expect(Inbox.unreadCount(bench.db)).toBe(1);
-      expect(await bench.webhooks.revokeEventSubscription()).toEqual({ kind: "revoked" });
-      expect((await refresh()).kind).toBe("subscribed");
-      await bench.settle();
-      expect(got).toHaveLength(2);
-      expect(Buffer.from((got[1] as Request).body)).toEqual(Buffer.from((got[0] as Request).body));
-      expect(Inbox.unreadCount(bench.db)).toBe(0);
-    }
-  },
-);
-
-verifies(
-  "ING-83",
-  "an expired registration delivers nothing, and a refresh goes on with the same bytes and count",
-  async () => {
-    const script = await scripted([answered(500)]);
-    const { bench, got } = script;
-    await bench.webhooks.subscribe("runtime", { url, secret, ttlMs: 60_000 });
-    bench.admit("kept");
-    await bench.advance(60_000);
-    const before = got.length;
-    const diagnostics = { failedAttempts: before, failedSince: "2026-11-30T12:00:00.000Z" };
-    expect(bench.webhooks.eventSubscriptionStatus()).toMatchObject({ state: "expired", ...diagnostics });
-    expect(await bench.webhooks.resumeEventSubscription()).toEqual({ kind: "expired" });
-    await bench.advance(10 * 86_400_000);
-    bench.restart();
-    await bench.settle();
-    expect(got).toHaveLength(before);
-    script.answers = [answered(500), answered(200)];
-    const refreshed = await bench.webhooks.subscribe("runtime", { url, secret, ttlMs: null });
-    expect(refreshed).toMatchObject({
-      kind: "subscribed",
-      deliveryStatus: {
-        active: true,
-        lastDeliveryAt: null,
-        lastError: "http_5xx",
-        failedSince: diagnostics.failedSince,
-      },
-    });
-    await bench.settle();
-    expect(bench.webhooks.eventSubscriptionStatus()).toMatchObject({ failedAttempts: before + 1 });
-    await bench.advance(Limits.retryMsMax);
-    expect(new Set(got.map(({ body }) => Buffer.from(body).toString("utf8"))).size).toBe(1);
-    expect(Inbox.unreadCount(bench.db)).toBe(0);
-  },
-);
-
 verifies(
   "ING-104",
   "an item that leaves the inbox by another way takes its delivery and its failures with it",
@@ -368,60 +233,4 @@ verifies("ING-92", "ten thousand items are drained in order, as fast as they are
   await bench.webhooks.subscribe("runtime", { url, secret, ttlMs: null });
   for (let i = 0; i < 20_000 && got.length < tokens.length; i++) await bench.settle();
   expect(idsOf(got)).toEqual(tokens.map(eventIdOf));
-});
-
-verifies("ING-95", "a clock that was set back delays no delivery by more than its wait", async () => {
-  const { bench, got } = await scripted([answered(500), answered(200)]);
-  bench.admit("before the clock was set back");
-  await bench.settle();
-  bench.now -= 3_600_000;
-  bench.restart();
-  await bench.settle();
-  expect(got).toHaveLength(2);
-});
-
-verifies(
-  "ING-103",
-  "a store that fails for a while loses nothing: the delivery goes on when it is back",
-  async () => {
-    const db = temporaryStore();
-    const got: Array<Request> = [];
-    let full = false;
-    const failing = new Proxy(db, {
-      get: (target, name: keyof typeof db) =>
-        name === "transaction" && full
-          ? () => {
-              throw new Error("the disk is full");
-            }
-          : target[name],
-    });
-    const bench = createBench(() => failing, {
-      post: receiver((request) => (got.push(request), answered(200))),
-    });
-    await bench.webhooks.subscribe("runtime", { url, secret, ttlMs: null });
-    bench.admit("waits for the disk");
-    full = true;
-    await bench.advance(60_000);
-    expect(new Set(bench.log)).toEqual(new Set(["a webhook delivery cannot go on; it is tried again"]));
-    expect(Inbox.unreadCount(db)).toBe(1);
-    full = false;
-    await bench.advance(Limits.storeRetryMs);
-    expect(Inbox.unreadCount(db)).toBe(0);
-    expect(new Set(got.map(({ body }) => Buffer.from(body).toString("utf8"))).size).toBe(1);
-  },
-);
-
-verifies("ING-103", "a stop lets the attempt that is under way end, and makes no other", async () => {
-  const script = await scripted();
-  const { bench } = script;
-  const answer = Promise.withResolvers<ReturnType<typeof answered>>();
-  const posted: Array<AbortSignal> = [];
-  bench.post = receiver((_, signal) => (posted.push(signal), answer.promise));
-  bench.admit("under way");
-  bench.admit("next");
-  await bench.settle();
-  const closing = bench.webhooks.close();
-  answer.resolve(answered(200));
-  await closing;
-  expect([posted.length, posted[0]?.aborted, Inbox.unreadCount(bench.db)]).toEqual([1, false, 1]);
 });

@@ -30,6 +30,7 @@ export const files = {
   standardWebhook: `${callbacks}/StandardWebhook.test.ts`,
   testCallbacks: `${callbacks}/TestCallbacks.test.ts`,
   webhooks: `${webhooks}/Webhooks.test.ts`,
+  webhookFailing: `${webhooks}/Failing.test.ts`,
   webhookDelivery: `${webhooks}/Delivery.test.ts`,
   webhookModel: `${webhooks}/WebhookModel.test.ts`,
   subscriptions: `${mcp}/Subscriptions.test.ts`,

@@ -82,7 +82,7 @@ export const webhookMutants: ReadonlyArray<SurfaceMutant> = [
         replacement: "attempts >= 10 * Limits.suspendAttemptsMin &&",
       },
     ],
-    test: { file: files.webhookDelivery, title: "a hundred failures over an hour suspend" },
+    test: { file: files.webhookFailing, title: "a hundred failures over an hour suspend" },
   },
   {
     name: "challenge-half-compared",
