@@ -33,7 +33,7 @@ export const itemEvent = {
 
 const noArguments = Schema.Record(
   Schema.String,
-  Schema.Never.annotate({ message: "Expected no excess property" }),
+  Schema.Never.annotate({ message: "is not expected here: there are no arguments" }),
 );
 
 const decodeSubscribe = Tool.exactly(
@@ -68,7 +68,9 @@ const secretIssue = {
 /** The one spelling of a URL, or what is wrong with it. */
 const parseUrl = (text: string): CallbackUrl.CallbackUrl | DecodeIssue => {
   const parsed = CallbackUrl.parse(text);
-  return typeof parsed === "string" ? parsed : { path: ["delivery", "url"], message: parsed.message };
+  if (typeof parsed === "string") return parsed;
+  // An issue stands inside a sentence.
+  return { path: ["delivery", "url"], message: parsed.message.replace(/\.$/, "") };
 };
 
 const callbackError = (message: string, reason: DeliveryError): McpError =>
