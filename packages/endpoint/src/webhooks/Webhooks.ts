@@ -24,7 +24,7 @@ import * as Registration from "./Registration.ts";
 import * as Verification from "./Verification.ts";
 
 export interface WebhooksOptions extends Delivery.DeliveryOptions {
-  /** What tells this endpoint's subscriptions from another's with the same callback: its agent's id. */
+  /** What tells this endpoint's subscriptions from another's with the same callback: its public key, say. */
   readonly scope: string;
   /** False where no credential tells principals apart: a registration of an earlier time rests then, and owns nothing. */
   readonly enabled: boolean;
