@@ -43,7 +43,17 @@ const hasLeft = async (gone: AbortSignal): Promise<boolean> => {
   return gone.aborted;
 };
 
-export const make = (): LargeAnswers => {
+const once = (act: () => void): (() => void) => {
+  let isDone = false;
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    act();
+  };
+};
+
+/** `slowMs`: after how long an answer that is not made yet holds up nobody any more. */
+export const make = (slowMs: number = Limits.largeAnswerMsMax): LargeAnswers => {
   const shares: Readonly<Record<Caller["kind"], Share>> = {
     local: share(),
     owner: share(),
@@ -87,15 +97,25 @@ export const make = (): LargeAnswers => {
     answer: async ({ kind, gone, over }, work) => {
       const own = shares[kind];
       if (!(await turnOf(own, gone))) return null;
-      void over.then(() => {
+      const made = once(() => {
+        making -= 1;
+        beginNext();
+      });
+      const taken = once(() => {
         own.held -= 1;
         beginNext();
       });
+      void over.then(taken);
+      const slow = setTimeout(() => {
+        made();
+        taken();
+      }, slowMs);
+      slow.unref();
       try {
         return (await hasLeft(gone)) ? null : await work();
       } finally {
-        making -= 1;
-        beginNext();
+        clearTimeout(slow);
+        made();
       }
     },
     close: () => {

@@ -30,5 +30,8 @@ export const largeAnswersMadeMax = 2;
 /** For each kind of caller: made and not yet taken, each some megabytes of memory. Two slow readers hold up nobody. */
 export const largeAnswersHeldMax = 8;
 
+/** Longer than a page takes on a busy machine: what takes longer waits for the Registry, and holds up nobody meanwhile. */
+export const largeAnswerMsMax = 5_000;
+
 /** What open calls get to end by themselves in a clean stop, and then their last frames to leave. */
 export const stopGraceMs = 1_000;

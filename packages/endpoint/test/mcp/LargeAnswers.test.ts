@@ -15,8 +15,8 @@ const settle = async (): Promise<void> => {
   for (let i = 0; i < 10; i++) await setImmediate();
 };
 
-const bench = () => {
-  const line = LargeAnswers.make();
+const bench = (slowMs?: number) => {
+  const line = LargeAnswers.make(slowMs);
   const begun: Array<string> = [];
   const answers = new Map<string, { readonly made: () => void; readonly fail: () => void }>();
   return {
@@ -87,6 +87,22 @@ verifies("MGT-189", "eight answers wait for the readers of one kind, and none of
   await first.taken();
   expect(begun.at(-1)).toBe("8");
 });
+
+verifies(
+  "MGT-189",
+  "an answer that is long in the making, as where a Registry stalls, holds up nobody",
+  async () => {
+    const { begun, ask, made } = bench(50);
+    const names = Array.from({ length: 12 }, (_, i) => `${i}`);
+    for (const name of names) await ask(name);
+    expect(begun).toEqual(["0", "1"]);
+    await expect.poll(() => begun).toEqual(names);
+    // It is not counted twice when it comes to its end after all.
+    for (const name of names) await made(name);
+    for (const name of ["a", "b", "c"]) await ask(name);
+    expect(begun.slice(12)).toEqual(["a", "b"]);
+  },
+);
 
 verifies("MGT-190", "the kinds of callers take turns, and within a kind who came first", async () => {
   const { begun, ask, made } = bench();

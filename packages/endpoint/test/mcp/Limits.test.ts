@@ -24,6 +24,7 @@ verifies(
       ["requests that wait on one connection", Limits.requestsWaitingMax],
       ["large answers made at a time, of one tool", Limits.largeAnswersMadeMax],
       ["large answers not yet taken, of one tool and kind", Limits.largeAnswersHeldMax],
+      ["for a large answer to be made", Limits.largeAnswerMsMax / 1_000],
       ["for a request to arrive whole", Limits.requestMsMax / 1_000],
       ["for a reader that takes nothing", Limits.readerPatienceMs / 1_000],
       ["for open calls in a stop, and for their last frames again", Limits.stopGraceMs / 1_000],
