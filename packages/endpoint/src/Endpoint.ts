@@ -6,7 +6,9 @@ import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { makeRegistryClient } from "@social-harness/registry/client/RegistryClient";
 import type { Logger } from "@social-harness/router/Logger";
 import { startActiveAgent } from "./conversations/ActiveAgent.ts";
+import type { CallbackClient } from "./callbacks/CallbackClient.ts";
 import * as ContactPolicy from "./conversations/ContactPolicy.ts";
+import * as Firewall from "./firewall/Firewall.ts";
 import * as Inbox from "./ingress/Inbox.ts";
 import { startMcpServer } from "./mcp/McpServer.ts";
 import { createAgentLife } from "./operations/AgentLife.ts";
@@ -37,6 +39,8 @@ export interface EndpointOptions {
   /** Epoch milliseconds. */
   readonly clock: () => number;
   readonly random: (byteCount: number) => Buffer;
+  /** How a firewall's checker under https is reached; without one it cannot be. */
+  readonly callbacks?: CallbackClient;
 }
 
 /** Of this program, as MCP clients see it. */
@@ -108,6 +112,7 @@ const startLocked = async (
   const pending = createSignal();
   const catalog = createSignal();
   const continuations = createContinuations<Snapshot>(random, clock);
+  let firewall: Firewall.Firewall | null = null;
 
   const life = createAgentLife({
     db,
@@ -118,6 +123,18 @@ const startLocked = async (
     clock,
     logger,
     start: async (card) => {
+      const wall = Firewall.create({
+        db,
+        self: card.agentId,
+        contacts: configuration.contacts,
+        path: stateFolder.firewall,
+        folder: stateFolder.path,
+        callbacks: options.callbacks ?? null,
+        random,
+        logger,
+        onAdmitted: pending.emit,
+        onHoldTools: catalog.emit,
+      });
       const agent = await startActiveAgent({
         db,
         card,
@@ -131,9 +148,13 @@ const startLocked = async (
         clock,
         random,
         logger,
+        firewall: wall,
         onAdmitted: pending.emit,
       });
       opened.push(agent.close);
+      await wall.start(agent.turns);
+      opened.push(wall.close);
+      firewall = wall;
       return agent;
     },
     onActivated: catalog.emit,
@@ -210,6 +231,7 @@ const startLocked = async (
     registry.close();
     await mcp.close();
     await life.settled();
+    await firewall?.close();
     await life.agent()?.close();
     db.close();
     lock.release();

@@ -74,6 +74,8 @@ export interface Delivery {
   readonly deliveryToken: DeliveryToken;
   readonly item: Item;
   readonly guidance?: string;
+  /** The owner released it from a hold, after its turn. */
+  readonly released?: true;
 }
 export interface InboxPage {
   readonly items: ReadonlyArray<Delivery>;
