@@ -132,9 +132,13 @@ export const create = (options: FirewallOptions): Firewall => {
 
   const change = (file: Watch.Content): Promise<void> => {
     content = file;
-    // From here on nothing passes, though its rules are yet to be read.
-    if (file.kind !== "absent") mode = "on";
-    else logger("info", "there is no firewall any more: what is queued is let through");
+    if (file.kind === "absent") {
+      logger("info", "there is no firewall any more: what is queued is let through");
+    } else {
+      // From here on nothing passes, though its rules are yet to be read.
+      mode = "on";
+      logger("info", "firewall.json has changed");
+    }
     applied = applied.then(() => apply(file));
     return applied;
   };

@@ -57,6 +57,12 @@ export const start = (options: WorkersOptions): Workers => {
   const waiting = new Set<ConversationId>(Queue.conversations(db));
   const busy = new Map<ConversationId, Promise<void>>();
 
+  /** Whoever has just had a turn comes after all others, also if more of it was queued meanwhile. */
+  const moveToEnd = (conversationId: ConversationId): void => {
+    waiting.delete(conversationId);
+    waiting.add(conversationId);
+  };
+
   const settle = async (conversationId: ConversationId): Promise<void> => {
     const entries = Queue.next(db, conversationId, Limits.runItemsMax);
     if (entries.length === 0) return;
@@ -67,7 +73,7 @@ export const start = (options: WorkersOptions): Workers => {
         Queue.settle(written, entries[index] as Queue.Queued, verdict, { now, random }),
       ),
     );
-    waiting.add(conversationId);
+    moveToEnd(conversationId);
     for (const [index, one] of settled.entries()) {
       const verdict = verdicts[index];
       if (one.kind !== "held" || verdict?.verdict !== "hold") continue;
@@ -93,7 +99,7 @@ export const start = (options: WorkersOptions): Workers => {
       // What cannot be read holds back its own conversation only, until the next start.
       if (error instanceof DecodeError) return;
       await sleep(Limits.storeRetryMs, signal).catch(() => undefined);
-      waiting.add(conversationId);
+      moveToEnd(conversationId);
     }
   };
 
