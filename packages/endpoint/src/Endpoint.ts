@@ -14,9 +14,10 @@ import { startMcpServer } from "./mcp/McpServer.ts";
 import { createAgentLife } from "./operations/AgentLife.ts";
 import { createContinuations } from "./operations/Continuations.ts";
 import * as EventSubscription from "./operations/EventSubscription.ts";
-import { withReasons } from "./operations/Failing.ts";
+import { withReasons, withReasonsSync } from "./operations/Failing.ts";
 import * as Health from "./operations/Health.ts";
 import { readConversation, searchConversations, type Snapshot } from "./operations/History.ts";
+import * as Holds from "./operations/Holds.ts";
 import * as Owner from "./operations/Owner.ts";
 import type { Operations } from "./operations/Operations.ts";
 import { searchAgents } from "./operations/SearchAgents.ts";
@@ -191,6 +192,27 @@ const startLocked = async (
       return Inbox.readEvent(db, eventId);
     },
     ...EventSubscription.none,
+    holdTools: () => firewall?.holdTools() ?? "none",
+    listHolds: (input) => {
+      active();
+      return withReasonsSync(() => Holds.list(db, input));
+    },
+    readHold: (holdId) => {
+      active();
+      return withReasonsSync(() => Holds.read(db, holdId));
+    },
+    discardHold: (holdId) => {
+      const { turns } = active();
+      return withReasons(() => turns.run((turn) => Holds.discard(turn.db, holdId, turn.now)));
+    },
+    releaseHold: async (holdId) => {
+      const { turns } = active();
+      const { kind, admitted } = await withReasons(() =>
+        turns.run((turn) => Holds.release(turn.db, holdId, { now: turn.now, random })),
+      );
+      if (admitted) pending.emit();
+      return { kind };
+    },
     pendingCount: () => Inbox.unreadCount(db),
     onPending: pending.subscribe,
     onCatalogChanged: catalog.subscribe,

@@ -1,6 +1,8 @@
 // The structured results of the daemon's tools, closed, as this version of the command line understands them.
 
 import * as Schema from "effect/Schema";
+import * as HoldId from "@social-harness/endpoint/firewall/HoldId";
+import { holdReasons } from "@social-harness/endpoint/firewall/Verdict";
 import * as Address from "@social-harness/protocol/address/Address";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { Item } from "@social-harness/protocol/delivery/Item";
@@ -12,6 +14,25 @@ const kind = <const Kind extends string>(name: Kind) => ({ kind: Schema.Literal(
 const bare = <const Kind extends string>(name: Kind) => Schema.Struct(kind(name));
 
 const Registered = Schema.Struct({ ...kind("registered"), agentCard: AgentCard.schema });
+
+/** What the owner has said of an item, beside it. */
+const beside = {
+  guidance: Schema.optionalKey(Schema.String),
+  released: Schema.optionalKey(Schema.Literal(true)),
+};
+
+const Hold = Schema.Struct({
+  holdId: HoldId.schema,
+  heldAt: Schema.String,
+  reason: Schema.Literals(holdReasons),
+  rule: Schema.optionalKey(Schema.Int),
+  explanation: Schema.optionalKey(Schema.String),
+  itemKind: Schema.String,
+  sender: Address.MessageAddress,
+  address: Address.MessageAddress,
+  bytes: Schema.Int,
+});
+const HoldEnded = Schema.Struct({ kind: Schema.Literals(["discarded", "released"]) });
 
 const schemas = {
   register: Schema.Union([
@@ -54,13 +75,26 @@ const schemas = {
       Schema.Struct({
         deliveryToken: DeliveryToken.schema,
         item: Item,
-        guidance: Schema.optionalKey(Schema.String),
+        ...beside,
       }),
     ),
     nextCursor: Schema.optionalKey(Schema.String),
   }),
   acknowledge_delivery: Schema.Struct({}),
-  read_event: Schema.Struct({ item: Item, guidance: Schema.optionalKey(Schema.String) }),
+  read_event: Schema.Struct({ item: Item, ...beside }),
+  list_holds: Schema.Struct({
+    holds: Schema.Array(Hold),
+    hasMore: Schema.Boolean,
+    queued: Schema.Int,
+  }),
+  read_hold: Schema.Struct({
+    hold: Hold,
+    state: Schema.Literals(["held", "discarded", "released"]),
+    endedAt: Schema.optionalKey(Schema.String),
+    item: Item,
+  }),
+  discard_hold: HoldEnded,
+  release_hold: HoldEnded,
 } as const;
 
 export type ToolName = keyof typeof schemas;

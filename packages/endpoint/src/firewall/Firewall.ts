@@ -6,15 +6,13 @@ import type { ConversationId } from "@social-harness/protocol/identity/Identifie
 import type { Logger } from "@social-harness/router/Logger";
 import type { Admit } from "../ingress/Classify.ts";
 import * as Inbox from "../ingress/Inbox.ts";
+import type { HoldTools } from "../operations/Holds.ts";
 import { causeOf } from "../state/Log.ts";
 import type { Engine, EngineOptions } from "./Engine.ts";
 import * as Queue from "./Queue.ts";
 import type { Verdict } from "./Verdict.ts";
 import * as Watch from "./Watch.ts";
 import * as Workers from "./Workers.ts";
-
-/** What of the hold tools there is: none, all but the release, or all. */
-export type HoldTools = "none" | "kept" | "releasable";
 
 export interface FirewallOptions extends EngineOptions {
   /** Of `firewall.json`. */

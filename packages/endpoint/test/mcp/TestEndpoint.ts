@@ -9,13 +9,14 @@ import { type DeliveryToken, OperationId, PostId } from "@social-harness/protoco
 import * as Inbox from "../../src/ingress/Inbox.ts";
 import { type McpServer, type McpServerOptions, startMcpServer } from "../../src/mcp/McpServer.ts";
 import * as EventSubscription from "../../src/operations/EventSubscription.ts";
+import * as Holds from "../../src/operations/Holds.ts";
 import type { Health } from "../../src/operations/Health.ts";
 import { OperationError } from "../../src/operations/OperationError.ts";
 import type { Owner } from "../../src/operations/Owner.ts";
 import type { Operations, SendInput } from "../../src/operations/Operations.ts";
 import type { Mode } from "../../src/state/Configuration.ts";
 import type { Tokens } from "../../src/state/Tokens.ts";
-import { cardOf, makeStore } from "../ingress/CertifiedPosts.ts";
+import { cardOf, makeStore, type TestStore } from "../ingress/CertifiedPosts.ts";
 
 export const ownerToken = "owner-token-for-tests-owner-token-for-tests";
 export const runtimeToken = "runtime-token-for-tests-runtime-token-for-tests";
@@ -78,6 +79,7 @@ export interface LogLine {
 
 export interface TestEndpoint {
   readonly operations: Operations;
+  readonly store: TestStore;
   readonly server: McpServer;
   readonly url: string;
   readonly port: number;
@@ -97,6 +99,7 @@ export interface TestEndpointOptions {
   /** 0, any free one, unless a test starts again where another endpoint was. */
   readonly port?: number;
   readonly overrides?: Partial<Operations>;
+  readonly holdTools?: Holds.HoldTools;
   readonly mode?: Mode;
   readonly tokens?: () => Tokens;
   readonly health?: McpServerOptions["health"];
@@ -111,6 +114,7 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
   const sent: Array<SendInput> = [];
   const log: Array<LogLine> = [];
   const mode = options.mode ?? "trusted-local";
+  const holdTools = options.holdTools ?? "none";
   let registered = options.registered ?? true;
 
   const listening = (listeners: Set<() => void>) => (listener: () => void) => {
@@ -150,6 +154,15 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
       store.db.transaction(() => Inbox.acknowledge(store.db, token, Date.now())),
     readEvent: (eventId) => Inbox.readEvent(store.db, eventId),
     ...EventSubscription.none,
+    holdTools: () => holdTools,
+    listHolds: (input) => Holds.list(store.db, input),
+    readHold: (holdId) => Holds.read(store.db, holdId),
+    discardHold: async (holdId) => store.db.transaction(() => Holds.discard(store.db, holdId, Date.now())),
+    releaseHold: async (holdId) => {
+      const writing = { now: Date.now(), random: randomBytes };
+      const { kind } = store.db.transaction(() => Holds.release(store.db, holdId, writing));
+      return { kind };
+    },
     pendingCount: () => Inbox.unreadCount(store.db),
     onPending: listening(pendingListeners),
     onCatalogChanged: listening(catalogListeners),
@@ -177,6 +190,7 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
   const clients: Array<Client> = [];
   return {
     operations,
+    store,
     server,
     url: server.url,
     port: Number(new URL(server.url).port),
