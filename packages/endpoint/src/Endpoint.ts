@@ -9,6 +9,7 @@ import { startActiveAgent } from "./conversations/ActiveAgent.ts";
 import type { CallbackClient } from "./callbacks/CallbackClient.ts";
 import * as ContactPolicy from "./conversations/ContactPolicy.ts";
 import * as Firewall from "./firewall/Firewall.ts";
+import * as HoldRows from "./firewall/HoldRows.ts";
 import * as Inbox from "./ingress/Inbox.ts";
 import { startMcpServer } from "./mcp/McpServer.ts";
 import { createAgentLife } from "./operations/AgentLife.ts";
@@ -17,7 +18,6 @@ import * as EventSubscription from "./operations/EventSubscription.ts";
 import { withReasons, withReasonsSync } from "./operations/Failing.ts";
 import * as Health from "./operations/Health.ts";
 import { readConversation, searchConversations, type Snapshot } from "./operations/History.ts";
-import * as Holds from "./operations/Holds.ts";
 import * as Owner from "./operations/Owner.ts";
 import type { Operations } from "./operations/Operations.ts";
 import { searchAgents } from "./operations/SearchAgents.ts";
@@ -195,20 +195,20 @@ const startLocked = async (
     holdTools: () => firewall?.holdTools() ?? "none",
     listHolds: (input) => {
       active();
-      return withReasonsSync(() => Holds.list(db, input));
+      return withReasonsSync(() => HoldRows.list(db, input));
     },
     readHold: (holdId) => {
       active();
-      return withReasonsSync(() => Holds.read(db, holdId));
+      return withReasonsSync(() => HoldRows.read(db, holdId));
     },
     discardHold: (holdId) => {
       const { turns } = active();
-      return withReasons(() => turns.run((turn) => Holds.discard(turn.db, holdId, turn.now)));
+      return withReasons(() => turns.run((turn) => HoldRows.discard(turn.db, holdId, turn.now)));
     },
     releaseHold: async (holdId) => {
       const { turns } = active();
       const { kind, admitted } = await withReasons(() =>
-        turns.run((turn) => Holds.release(turn.db, holdId, { now: turn.now, random })),
+        turns.run((turn) => HoldRows.release(turn.db, holdId, { now: turn.now, random })),
       );
       if (admitted) pending.emit();
       return { kind };

@@ -1,11 +1,12 @@
 // The owner's own judge behind the rules: asks it about one item, some times where it fails, and takes nothing but a verdict of
-// the one form for an answer. What cannot be had is a hold. Implements ING-145 to ING-147 and ING-150.
+// the one form for an answer. What cannot be had is a hold. Implements ING-150, ING-153 and ING-154.
 
 import { setTimeout } from "node:timers/promises";
 import * as Schema from "effect/Schema";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import type { CallbackClient } from "../callbacks/CallbackClient.ts";
+import type { Ask } from "./Ask.ts";
 import * as CheckerUrl from "./CheckerUrl.ts";
 import * as CommandChecker from "./CommandChecker.ts";
 import { CheckFailure, explain } from "./CheckFailure.ts";
@@ -26,9 +27,6 @@ export interface CheckerOptions {
 
 /** Rejects when `signal` ends it, and otherwise never. */
 export type Checker = (subject: Subject, signal: AbortSignal) => Promise<Verdict>;
-
-/** One question: resolves with the answer's bytes, rejects with `CheckFailure`, or with anything once `signal` ends it. */
-export type Ask = (question: Uint8Array, signal: AbortSignal) => Promise<Uint8Array>;
 
 const upTo = (bytesMax: number) =>
   Schema.String.check(Schema.makeFilter((text: string) => Buffer.byteLength(text) <= bytesMax));

@@ -1,11 +1,11 @@
 // A checker that is a program: the question on its standard input, its answer on standard output, and an exit code of 0. Started
 // without a shell, with nothing of this process's environment, in a process group of its own, so that what it started ends
-// with it. Implements ING-146 and ING-151.
+// with it. Implements ING-151 and ING-153.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import type { Readable, Writable } from "node:stream";
-import type { Ask } from "./Checker.ts";
+import type { Ask } from "./Ask.ts";
 import { CheckFailure } from "./CheckFailure.ts";
 import * as Limits from "./Limits.ts";
 

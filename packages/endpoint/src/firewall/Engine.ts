@@ -1,5 +1,5 @@
 // What a firewall needs once there is one: reads its rules, and judges by them and by the checker behind them. Loaded with the
-// first file of rules, so that an endpoint without one pays for none of it. Implements ING-132 and ING-145.
+// first file of rules, so that an endpoint without one pays for none of it. Implements ING-132.
 
 import * as Checker from "./Checker.ts";
 import type { Queued } from "./Queue.ts";

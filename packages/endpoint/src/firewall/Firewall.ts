@@ -1,6 +1,6 @@
 // Stands between classification and inbox as long as the state folder holds a `firewall.json`: what it is then in, what
 // becomes of a queue that an earlier one has left, and which tools the owner has. Without the file it costs a look at its
-// place. Knows no rule. Implements ING-138 to ING-140, ING-148 and ING-160.
+// place. Knows no rule. Implements ING-130, ING-137 to ING-140 and ING-146.
 
 import type { ConversationId } from "@social-harness/protocol/identity/Identifier";
 import type { Logger } from "@social-harness/router/Logger";

@@ -1,10 +1,10 @@
 // A checker that is asked by an HTTP POST: on this machine over a connection of its own, elsewhere through the client that every
-// callback goes by. Only a 200 counts; nothing is followed. Implements ING-146 and ING-152.
+// callback goes by. Only a 200 counts; nothing is followed. Implements ING-152 and ING-153.
 
 import { request } from "node:http";
 import type { CallbackClient } from "../callbacks/CallbackClient.ts";
 import type { CallbackUrl } from "../callbacks/CallbackUrl.ts";
-import type { Ask } from "./Checker.ts";
+import type { Ask } from "./Ask.ts";
 import type { CheckerUrl } from "./CheckerUrl.ts";
 import { CheckFailure } from "./CheckFailure.ts";
 import * as Limits from "./Limits.ts";

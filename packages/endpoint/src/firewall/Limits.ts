@@ -1,4 +1,4 @@
-// What the firewall takes and spends at most, each with the reason for its number. Implements ING-134, ING-136, ING-143 and ING-146.
+// What the firewall takes and spends at most, each with the reason for its number. Implements ING-131, ING-136, ING-142 and ING-150 to ING-154.
 
 /** Of firewall.json: some hundred rules with their names and words. */
 export const fileBytesMax = 262_144;

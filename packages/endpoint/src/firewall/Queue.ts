@@ -1,5 +1,5 @@
 // The private queue between classification and inbox: each item once, in the order of its conversation, until it is admitted or
-// held. Functions over the store; writes join the caller's transaction. Knows no rule. Implements ING-140, ING-142 and ING-143.
+// held. Functions over the store; writes join the caller's transaction. Knows no rule. Implements ING-140, ING-143 and ING-144.
 
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import type { Item } from "@social-harness/protocol/delivery/Item";

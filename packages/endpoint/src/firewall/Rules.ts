@@ -1,5 +1,5 @@
 // Decides by the owner's rules: the first whose conditions all hold says what becomes of an item. Knows nothing of queues,
-// holds or checkers. Implements ING-132 to ING-137.
+// holds or checkers. Implements ING-132 to ING-136.
 
 import { setImmediate } from "node:timers/promises";
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";

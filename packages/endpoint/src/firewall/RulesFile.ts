@@ -1,5 +1,5 @@
 // What an owner writes into `firewall.json`: its closed shape, and what is wrong with a file that has another one. Complaints
-// name the place and what is expected there, never what stands there. Implements ING-130 and ING-131.
+// name the place and what is expected there, never what stands there. Implements ING-131.
 
 import * as Schema from "effect/Schema";
 import * as Diagnosis from "@social-harness/protocol/encoding/Diagnosis";

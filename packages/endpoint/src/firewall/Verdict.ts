@@ -1,4 +1,4 @@
-// What is decided about an item, by whom, and what is asked to find out. Implements ING-141, ING-142 and ING-150.
+// What is decided about an item, by whom, and what is asked to find out. Implements ING-134 and ING-150.
 
 import type { Item } from "@social-harness/protocol/delivery/Item";
 import type { AgentCard } from "@social-harness/protocol/identity/AgentCard";

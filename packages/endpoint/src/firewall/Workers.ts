@@ -1,6 +1,6 @@
 // Judges what is queued: the items of a conversation strictly one after the other, those of some conversations at the same time,
 // outside of every turn; only the verdict is written in one. Asks for nothing before it is committed, and knows no rule.
-// Implements ING-140 to ING-144.
+// Implements ING-141 to ING-145 and ING-149.
 
 import { setTimeout } from "node:timers/promises";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";

@@ -6,10 +6,11 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import type { Item } from "@social-harness/protocol/delivery/Item";
 import type { AgentCard } from "@social-harness/protocol/identity/AgentCard";
 import { type DeliveryToken, OperationId, PostId } from "@social-harness/protocol/identity/Identifier";
+import * as HoldRows from "../../src/firewall/HoldRows.ts";
 import * as Inbox from "../../src/ingress/Inbox.ts";
 import { type McpServer, type McpServerOptions, startMcpServer } from "../../src/mcp/McpServer.ts";
 import * as EventSubscription from "../../src/operations/EventSubscription.ts";
-import * as Holds from "../../src/operations/Holds.ts";
+import type { HoldTools } from "../../src/operations/Holds.ts";
 import type { Health } from "../../src/operations/Health.ts";
 import { OperationError } from "../../src/operations/OperationError.ts";
 import type { Owner } from "../../src/operations/Owner.ts";
@@ -99,7 +100,7 @@ export interface TestEndpointOptions {
   /** 0, any free one, unless a test starts again where another endpoint was. */
   readonly port?: number;
   readonly overrides?: Partial<Operations>;
-  readonly holdTools?: Holds.HoldTools;
+  readonly holdTools?: HoldTools;
   readonly mode?: Mode;
   readonly tokens?: () => Tokens;
   readonly health?: McpServerOptions["health"];
@@ -155,12 +156,12 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
     readEvent: (eventId) => Inbox.readEvent(store.db, eventId),
     ...EventSubscription.none,
     holdTools: () => holdTools,
-    listHolds: (input) => Holds.list(store.db, input),
-    readHold: (holdId) => Holds.read(store.db, holdId),
-    discardHold: async (holdId) => store.db.transaction(() => Holds.discard(store.db, holdId, Date.now())),
+    listHolds: (input) => HoldRows.list(store.db, input),
+    readHold: (holdId) => HoldRows.read(store.db, holdId),
+    discardHold: async (holdId) => store.db.transaction(() => HoldRows.discard(store.db, holdId, Date.now())),
     releaseHold: async (holdId) => {
       const writing = { now: Date.now(), random: randomBytes };
-      const { kind } = store.db.transaction(() => Holds.release(store.db, holdId, writing));
+      const { kind } = store.db.transaction(() => HoldRows.release(store.db, holdId, writing));
       return { kind };
     },
     pendingCount: () => Inbox.unreadCount(store.db),
