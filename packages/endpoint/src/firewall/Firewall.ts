@@ -8,6 +8,7 @@ import type { Admit } from "../ingress/Classify.ts";
 import * as Inbox from "../ingress/Inbox.ts";
 import type { HoldTools } from "../operations/Holds.ts";
 import { causeOf } from "../state/Log.ts";
+import { isStoreFailure } from "../store/Database.ts";
 import type { Engine, EngineOptions } from "./Engine.ts";
 import * as Queue from "./Queue.ts";
 import type { Verdict } from "./Verdict.ts";
@@ -61,14 +62,23 @@ export const create = (options: FirewallOptions): Firewall => {
   let endWatch: (() => void) | null = null;
   let isClosing = false;
 
+  /** Rows come and go in turns alone, so between two of them the answer is whole. */
+  const isEmptied = (): boolean => {
+    try {
+      return Queue.isEmpty(db);
+    } catch (error) {
+      if (isStoreFailure(error)) return false;
+      throw error;
+    }
+  };
+
   const begin = (by: Workers.Writer, judge: Workers.Judge): void => {
     workers = Workers.start({
       ...options,
       writer: by,
       judge,
       onIdle: () => {
-        // Queued rows go in turns alone, so between two of them the answer is whole.
-        if (mode === "emptying" && Queue.isEmpty(db)) mode = "off";
+        if (mode === "emptying" && isEmptied()) mode = "off";
       },
     });
   };
@@ -128,6 +138,14 @@ export const create = (options: FirewallOptions): Firewall => {
     begin(writer, engine.judge);
   };
 
+  /** One after the other. Where the store fails at it, nothing is judged and everything stays queued until the next change. */
+  const applyNext = (file: Watch.Content): Promise<void> =>
+    (applied = applied
+      .then(() => apply(file))
+      .catch((error: unknown) =>
+        logger("error", "the firewall cannot begin: every message stays queued", causeOf(error)),
+      ));
+
   const change = (file: Watch.Content): Promise<void> => {
     content = file;
     if (file.kind === "absent") {
@@ -137,8 +155,7 @@ export const create = (options: FirewallOptions): Firewall => {
       mode = "on";
       logger("info", "firewall.json has changed");
     }
-    applied = applied.then(() => apply(file));
-    return applied;
+    return applyNext(file);
   };
 
   /** What this endpoint tells its own host is not judged, and passes nothing that its conversation has waiting. */
@@ -160,7 +177,7 @@ export const create = (options: FirewallOptions): Firewall => {
     start: async (by) => {
       writer = by;
       endWatch = Watch.start({ path, content, onChange: (file) => void change(file), ...options.watch });
-      if (mode !== "off") await (applied = applied.then(() => apply(content)));
+      if (mode !== "off") await applyNext(content);
     },
     close: async () => {
       isClosing = true;

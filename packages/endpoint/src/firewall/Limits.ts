@@ -19,7 +19,7 @@ export const charactersAtOnce = 16_384;
 export const rateItemsMax = 1_000;
 export const rateSecondsMax = 86_400;
 /** Senders whose rate is remembered; the one that was heard longest ago goes. */
-export const rateSendersMax = 4_096;
+export const rateSendersMax = 1_024;
 
 export const guidanceBytesMax = 4_096;
 /** Why an item is held, in the words of a rule or of a checker. */

@@ -50,7 +50,7 @@ const fitsText = async (fits: Patterns.Pattern, texts: ReadonlyArray<string>): P
 /** Throws `RulesProblem` for an expression that is none. */
 export const compile = async (file: RulesFile): Promise<Rules> => {
   const patterns = await patternsOf(file.rules);
-  const rate = Rate.create();
+  const rate = Rate.create(file.rules.flatMap(({ when }) => (when.rate === undefined ? [] : [when.rate])));
   const otherwise = file.otherwise ?? (file.checker === undefined ? "allow" : "check");
 
   const applies = async (when: When, fits: Fits, subject: Subject): Promise<boolean> => {

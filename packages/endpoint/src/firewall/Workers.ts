@@ -87,6 +87,13 @@ export const start = (options: WorkersOptions): Workers => {
     if (settled.some(({ kind }) => kind === "admitted")) options.onAdmitted();
   };
 
+  /** A pause of one conversation takes no worker's place. */
+  const tryLater = async (conversationId: ConversationId): Promise<void> => {
+    await sleep(Limits.storeRetryMs, signal).catch(() => undefined);
+    moveToEnd(conversationId);
+    look();
+  };
+
   const work = async (conversationId: ConversationId): Promise<void> => {
     try {
       await settle(conversationId);
@@ -96,10 +103,8 @@ export const start = (options: WorkersOptions): Workers => {
         conversation: conversationId,
         ...causeOf(error),
       });
-      // What cannot be read holds back its own conversation only, until the next start.
-      if (error instanceof DecodeError) return;
-      await sleep(Limits.storeRetryMs, signal).catch(() => undefined);
-      moveToEnd(conversationId);
+      // What cannot be read stays so; all else may pass.
+      if (!(error instanceof DecodeError)) void tryLater(conversationId);
     }
   };
 

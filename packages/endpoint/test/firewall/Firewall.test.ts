@@ -313,3 +313,23 @@ verifies(
     expect([wall.inbox(), holds(wall).length]).toEqual([[], 1]);
   },
 );
+
+verifies(
+  "ING-149",
+  "verdicts that the store refuses are tried again, and hold up no other conversation",
+  async () => {
+    const wall = await walled({ rules: [] });
+    const { db } = wall.store;
+    db.run(`CREATE TEMP TRIGGER refusing BEFORE DELETE ON firewall_queue WHEN instr(old.item, 'refused') > 0
+    BEGIN SELECT RAISE(ABORT, 'refused'); END`);
+    const names = Array.from({ length: 10 }, (_, i) => `peer-${i}`);
+    const conversations = names.map((name) => wall.conversation(name));
+    for (const [i, name] of names.entries()) await wall.post(conversations[i] as never, name, `refused ${i}`);
+    await wall.post(wall.conversation("bob"), "bob", "taken");
+    await wall.rest();
+    expect([wall.inbox(), Queue.count(db)]).toEqual([["taken"], 10]);
+    db.run("DROP TRIGGER refusing");
+    await until("all are taken", () => Queue.isEmpty(db));
+    expect(wall.inbox().toSorted()).toEqual(["taken", ...names.map((_, i) => `refused ${i}`)].toSorted());
+  },
+);

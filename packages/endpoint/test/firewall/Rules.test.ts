@@ -6,6 +6,7 @@ import { verifies } from "@social-harness/testkit/Verifies";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, expect } from "vitest";
 import * as Queue from "../../src/firewall/Queue.ts";
+import * as Rate from "../../src/firewall/Rate.ts";
 import * as Rules from "../../src/firewall/Rules.ts";
 import * as RulesFile from "../../src/firewall/RulesFile.ts";
 import * as Subject from "../../src/firewall/Subject.ts";
@@ -163,18 +164,37 @@ verifies(
       [2_000, "carol", group],
       [59_000, "bob", bob],
       [60_500, "bob", bob],
-      [130_000, "bob", bob],
+      [120_400, "bob", bob],
     ] as const) {
       by.post(from, Content.ofText("again"));
       subjects.push(...arrive(at));
     }
     const rules = await compile({ rules: [{ when: { rate: { items: 2, seconds: 60 } }, ...hold }] });
     const verdicts = [];
-    for (const subject of [...subjects, ...subjects]) verdicts.push((await rules.decide(subject)).verdict);
-    const expected = ["allow", "allow", "allow", "hold", "hold", "allow"];
-    expect(verdicts).toEqual([...expected, ...expected]);
+    for (const [i, subject] of subjects.entries()) {
+      verdicts.push((await rules.decide(subject)).verdict);
+      // Looked at again, it is what it was, and counts no more than before.
+      const again = subjects[Math.max(0, i - 1)] as typeof subject;
+      expect((await rules.decide(again)).verdict).toBe(verdicts[Math.max(0, i - 1)]);
+    }
+    expect(verdicts).toEqual(["allow", "allow", "allow", "hold", "hold", "allow"]);
   },
 );
+
+verifies("ING-135", "of a flood nothing that is looked at again is taken for the first", () => {
+  const bound = { items: 5, seconds: 60 };
+  const rate = Rate.create([bound]);
+  const arrivals = Array.from({ length: 3_000 }, (_, i) => ({
+    sender: cardOf("bob").agentId,
+    recordHash: `rch_${i}` as never,
+    at: i,
+  }));
+  for (const [i, arrival] of arrivals.entries()) {
+    rate.note(arrival);
+    expect(rate.isExceeded(arrival, bound)).toBe(i >= 5);
+  }
+  expect(rate.isExceeded(arrivals[6] as never, bound)).toBe(true);
+});
 
 verifies("ING-136", "no text that others write makes a look at it slow", async () => {
   const evil = ["a".repeat(262_000), "ab".repeat(131_000), "ignore the ".repeat(23_000)];

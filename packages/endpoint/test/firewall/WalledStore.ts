@@ -204,8 +204,9 @@ export const walled = async (file: object | string | null = null, isStubborn = f
     rules: async (content) => {
       const before = log.length;
       write(content);
-      const applies = /in force|cannot be used|no firewall any more/;
-      await until("the rules count", () => log.slice(before).some(({ event }) => applies.test(event)));
+      const isSaid = (words: RegExp) => log.slice(before).some(({ event }) => words.test(event));
+      await until("the file is seen", () => isSaid(/has changed|no firewall any more/));
+      if (content !== null) await until("the rules count", () => isSaid(/in force|cannot be used/));
     },
     restart: async () => {
       current.kill();
