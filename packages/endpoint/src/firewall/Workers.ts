@@ -56,6 +56,7 @@ export const start = (options: WorkersOptions): Workers => {
   /** Conversations in which something may wait, the one first that was looked at longest ago. */
   const waiting = new Set<ConversationId>(Queue.conversations(db));
   const busy = new Map<ConversationId, Promise<void>>();
+  let soon: NodeJS.Immediate | null = null;
 
   /** Whoever has just had a turn comes after all others, also if more of it was queued meanwhile. */
   const moveToEnd = (conversationId: ConversationId): void => {
@@ -130,10 +131,16 @@ export const start = (options: WorkersOptions): Workers => {
   return {
     note: (conversationId) => void waiting.add(conversationId),
     committed: () => {
-      if (waiting.size > 0) look();
+      if (waiting.size === 0 || soon !== null) return;
+      // Not within what a turn does after its commit: whoever waits for that comes first.
+      soon = setImmediate(() => {
+        soon = null;
+        look();
+      });
     },
     stop: async () => {
       stopping.abort();
+      if (soon !== null) clearImmediate(soon);
       await Promise.all(busy.values());
     },
   };

@@ -1,7 +1,12 @@
 // All deliberate bugs of the endpoint's surface that a named test has to notice.
 
+import { firewallMutants } from "./FirewallMutants.ts";
 import { frontMutants } from "./FrontMutants.ts";
 import { historyMutants } from "./HistoryMutants.ts";
 import type { SurfaceMutant } from "./SurfaceMutant.ts";
 
-export const surfaceMutants: ReadonlyArray<SurfaceMutant> = [...historyMutants, ...frontMutants];
+export const surfaceMutants: ReadonlyArray<SurfaceMutant> = [
+  ...historyMutants,
+  ...frontMutants,
+  ...firewallMutants,
+];
