@@ -226,7 +226,13 @@ const startLocked = async (
   // Once before anybody comes: whoever starts the endpoint hears of a token that opens nothing.
   tokens();
   const health = (): Health.Health =>
-    Health.read({ db, agent: life.agent(), contactPolicy: configuration, now: clock() });
+    Health.read({
+      db,
+      agent: life.agent(),
+      contactPolicy: configuration,
+      firewall: firewall?.standing() ?? "none",
+      now: clock(),
+    });
   const mcp = await startMcpServer({
     operations,
     health,

@@ -66,7 +66,7 @@ const untilList = (reason: string | null) =>
   });
 
 verifies(
-  ["ING-166", "ING-160", "ING-138", "ING-165"],
+  ["ING-166", "ING-167", "ING-160", "ING-138", "ING-165"],
   "a firewall appears while the daemon runs; what it holds is listed, shown, discarded and released",
   async () => {
     expect(await refusal("hold", "list", "--state", bob)).toEqual([1, "no-firewall"]);
@@ -102,6 +102,10 @@ verifies(
     expect((await runHere(["inbox", "--state", bob])).stdout).toContain("your owner released it from a hold");
     expect((await runHere(["hold", "show", second, "--state", bob])).stdout).toMatch(/^released at /m);
     expect((await runHere(["hold", "list", "--state", bob])).stdout).toBe("Nothing is held.\n");
+    writeFileSync(join(bob, "firewall.json"), "{", { mode: 0o600 });
+    await eventually("status says it", async () =>
+      (await runHere(["status", "--state", bob])).stdout.includes("Firewall firewall.json cannot be used"),
+    );
 
     expect(await refusal("hold", "show", `hld_${"A".repeat(22)}`, "--state", bob)).toEqual([
       1,
@@ -123,12 +127,15 @@ verifies(
       writeFileSync(checker, `#!/bin/sh\n${lines}\n`);
       chmodSync(checker, 0o700);
     };
-    program("touch asked; exec sleep 1000");
+    program("touch asked; exec sleep 60");
     rules({ rules: [], checker: { command: [checker] } });
     await untilList(null);
     await send("check me");
     await until("it is asked", () => existsSync(join(bob, "asked")));
     expect([await texts(), (await holds()).queued]).toEqual([before, 1]);
+    expect((await json("status", "--state", bob))["health"]).toMatchObject({
+      firewall: { usable: true, heldItems: 0, queuedItems: 1 },
+    });
     await bobDaemon.stop("SIGKILL");
     program(`echo '{"verdict":"allow","guidance":"Be brief."}'`);
     bobDaemon = await serve(["daemon", "--state", bob, "--port", "0", "--mode", "credentials", "--json"]);

@@ -26,11 +26,15 @@ export interface FirewallOptions extends EngineOptions {
   readonly watch?: Pick<Watch.WatchOptions, "watchMs" | "settledMs">;
 }
 
+/** Whether there are rules, and whether they can be used. */
+export type Standing = "none" | "usable" | "unusable";
+
 export interface Firewall {
   /** Inside the turn of its classification: puts an item into the inbox or the queue. */
   readonly admit: Admit;
   /** After every commit. */
   readonly committed: () => void;
+  readonly standing: () => Standing;
   readonly holdTools: () => HoldTools;
   /** Judges from now on, and writes by the agent's turns. Resolves when the rules are in force. */
   readonly start: (writer: Workers.Writer) => Promise<void>;
@@ -56,6 +60,7 @@ export const create = (options: FirewallOptions): Firewall => {
   let content = Watch.read(path);
   let mode: Mode = content.kind !== "absent" ? "on" : Queue.isEmpty(db) ? "off" : "emptying";
   let tools: HoldTools = mode === "on" ? "kept" : "none";
+  let standing: Standing = mode === "on" ? "unusable" : "none";
   let writer: Workers.Writer | null = null;
   let workers: Workers.Workers | null = null;
   let applied: Promise<void> = Promise.resolve();
@@ -128,12 +133,14 @@ export const create = (options: FirewallOptions): Firewall => {
     if (isClosing || file !== content || writer === null) return;
     if (file.kind === "absent") {
       mode = "emptying";
+      standing = "none";
       show("none");
       begin(writer, judgeAll(allow));
       return;
     }
     const engine = await safeEngineOf(file);
     if (isClosing || file !== content) return;
+    standing = engine === closed ? "unusable" : "usable";
     show(engine.allowRelease ? "releasable" : "kept");
     begin(writer, engine.judge);
   };
@@ -173,6 +180,7 @@ export const create = (options: FirewallOptions): Firewall => {
       return false;
     },
     committed: () => workers?.committed(),
+    standing: () => standing,
     holdTools: () => tools,
     start: async (by) => {
       writer = by;

@@ -47,6 +47,9 @@ const holdOf = (row: Row): Hold => {
   };
 };
 
+export const count = (db: Database): number =>
+  Number(db.get("SELECT count(*) AS n FROM firewall_hold WHERE ending IS NULL")?.["n"]);
+
 const rowOf = (db: Database, holdId: HoldId): Row => {
   const row = db.get(`SELECT ${columns} FROM firewall_hold WHERE hold_id = ?`, holdId);
   if (row !== undefined) return row;

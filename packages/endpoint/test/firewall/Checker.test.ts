@@ -166,9 +166,9 @@ describe.skipIf(process.platform === "win32")("a command", () => {
 
   verifies("ING-153", "that hangs is killed with all that it started", async () => {
     for (const lines of [
-      "echo $$ >> pids; sleep 1000 & echo $! >> pids; wait",
+      "echo $$ >> pids; sleep 60 & echo $! >> pids; wait",
       // It is gone itself, and what it left behind keeps its output open.
-      "trap '' TERM HUP; sleep 1000 & echo $! >> pids; echo '{\"verdict\":\"allow\"}'",
+      "trap '' TERM HUP; sleep 60 & echo $! >> pids; echo '{\"verdict\":\"allow\"}'",
     ]) {
       const { folder, path } = script(lines);
       expect(await ask({ command: [path] }, { folder, checkMsMax: 300 })).toEqual(failed("timeout"));
@@ -192,7 +192,7 @@ describe.skipIf(process.platform === "win32")("a command", () => {
   );
 
   verifies("ING-138", "is killed when its question is not asked any more", async () => {
-    const { folder, path } = script("echo $$ > pid.new; mv pid.new pid; sleep 1000");
+    const { folder, path } = script("echo $$ > pid.new; mv pid.new pid; sleep 60");
     const stopping = new AbortController();
     const check = Checker.create({ command: [path] }, { callbacks: null, folder });
     const asked = check(subjectOf("hello"), stopping.signal);

@@ -33,6 +33,7 @@ export const healthy: Health = {
   conversationsChanging: 0,
   restored: null,
   pendingItems: 0,
+  firewall: null,
   pendingPosts: 0,
   pendingAddresses: [],
   withdrawingPosts: 0,
