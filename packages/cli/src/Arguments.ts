@@ -7,6 +7,7 @@ import * as Address from "@social-harness/protocol/address/Address";
 import * as AgentNames from "@social-harness/protocol/identity/AgentName";
 import * as Identifier from "@social-harness/protocol/identity/Identifier";
 import * as Limits from "@social-harness/protocol/Limits";
+import * as HoldId from "@social-harness/endpoint/firewall/HoldId";
 import * as InboxCursor from "@social-harness/endpoint/ingress/InboxCursor";
 import { NamePrefix } from "@social-harness/registry/Wire";
 import { misused, type Failure } from "./Failure.ts";
@@ -77,6 +78,13 @@ export const deliveryToken = identifier(Identifier.DeliveryToken, {
   prefix: "dlv_",
   letters: 43,
   next: "Copy it from `social-harness inbox`.",
+});
+
+export const holdId = identifier(HoldId, {
+  what: "hold id",
+  prefix: HoldId.prefix,
+  letters: 22,
+  next: "Copy it from `social-harness hold list`.",
 });
 
 export const postId = identifier(Identifier.PostId, {

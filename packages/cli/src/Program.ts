@@ -36,6 +36,7 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
   withdraw: async () => (await import("./commands/withdraw.ts")).withdraw,
   inbox: async () => (await import("./commands/inbox.ts")).inbox,
   ack: async () => (await import("./commands/ack.ts")).ack,
+  hold: async () => (await import("./commands/hold.ts")).hold,
   history: async () => (await import("./commands/history.ts")).history,
   webhook: async () => (await import("./commands/webhook.ts")).webhook,
   round: async () => (await import("./commands/round.ts")).round,

@@ -10,11 +10,13 @@ import * as TestCallbacks from "./callbacks/TestCallbacks.ts";
 import { startActiveAgent } from "./conversations/ActiveAgent.ts";
 import * as ContactPolicy from "./conversations/ContactPolicy.ts";
 import type { Turn } from "./conversations/Conversations.ts";
+import * as Firewall from "./firewall/Firewall.ts";
+import * as HoldRows from "./firewall/HoldRows.ts";
 import * as Inbox from "./ingress/Inbox.ts";
 import { startMcpServer } from "./mcp/McpServer.ts";
 import { createAgentLife } from "./operations/AgentLife.ts";
 import { createContinuations } from "./operations/Continuations.ts";
-import { withReasons } from "./operations/Failing.ts";
+import { withReasons, withReasonsSync } from "./operations/Failing.ts";
 import * as Health from "./operations/Health.ts";
 import { readConversation, searchConversations, type Snapshot } from "./operations/History.ts";
 import * as Owner from "./operations/Owner.ts";
@@ -129,6 +131,7 @@ const startLocked = async (
   const pending = createSignal();
   const catalog = createSignal();
   const continuations = createContinuations<Snapshot>(random, clock);
+  let firewall: Firewall.Firewall | null = null;
 
   const life = createAgentLife({
     db,
@@ -139,6 +142,18 @@ const startLocked = async (
     clock,
     logger,
     start: async (card) => {
+      const wall = Firewall.create({
+        db,
+        self: card.agentId,
+        contacts: configuration.contacts,
+        path: stateFolder.firewall,
+        folder: stateFolder.path,
+        callbacks,
+        random,
+        logger,
+        onAdmitted: pending.emit,
+        onHoldTools: catalog.emit,
+      });
       const agent = await startActiveAgent({
         db,
         card,
@@ -152,9 +167,13 @@ const startLocked = async (
         clock,
         random,
         logger,
+        firewall: wall,
         onAdmitted: pending.emit,
       });
       opened.push(agent.close);
+      await wall.start(agent.turns);
+      opened.push(wall.close);
+      firewall = wall;
       return agent;
     },
     onActivated: catalog.emit,
@@ -212,6 +231,27 @@ const startLocked = async (
     eventSubscriptionStatus: webhooks.eventSubscriptionStatus,
     revokeEventSubscription: webhooks.revokeEventSubscription,
     resumeEventSubscription: webhooks.resumeEventSubscription,
+    holdTools: () => firewall?.holdTools() ?? "none",
+    listHolds: (input) => {
+      active();
+      return withReasonsSync(() => HoldRows.list(db, input));
+    },
+    readHold: (holdId) => {
+      active();
+      return withReasonsSync(() => HoldRows.read(db, holdId));
+    },
+    discardHold: (holdId) => {
+      const { turns } = active();
+      return withReasons(() => turns.run((turn) => HoldRows.discard(turn.db, holdId, turn.now)));
+    },
+    releaseHold: async (holdId) => {
+      const { turns } = active();
+      const { kind, admitted } = await withReasons(() =>
+        turns.run((turn) => HoldRows.release(turn.db, holdId, { now: turn.now, random })),
+      );
+      if (admitted) pending.emit();
+      return { kind };
+    },
     pendingCount: () => Inbox.unreadCount(db),
     onPending: pending.subscribe,
     onCatalogChanged: catalog.subscribe,
@@ -225,7 +265,13 @@ const startLocked = async (
   // Once before anybody comes: whoever starts the endpoint hears of a token that opens nothing.
   tokens();
   const health = (): Health.Health =>
-    Health.read({ db, agent: life.agent(), contactPolicy: configuration, now: clock() });
+    Health.read({
+      db,
+      agent: life.agent(),
+      contactPolicy: configuration,
+      firewall: firewall?.standing() ?? "none",
+      now: clock(),
+    });
   const mcp = await startMcpServer({
     operations,
     health,
@@ -257,6 +303,7 @@ const startLocked = async (
     await callbacks.close();
     await mcp.close();
     await life.settled();
+    await firewall?.close();
     await life.agent()?.close();
     db.close();
     lock.release();

@@ -3,7 +3,7 @@
 import type { Command } from "commander";
 import { act, define, exampleLines, withState } from "../Command.ts";
 import type { StateOptions } from "../daemon/Profile.ts";
-import { asOwner, withOwnerPaths } from "../daemon/Running.ts";
+import { withOwnedDaemon, withOwnerPaths } from "../daemon/Running.ts";
 import * as WebhookPaths from "../daemon/WebhookPaths.ts";
 import { failed } from "../Failure.ts";
 import { attemptLines, statusLines } from "../text/Webhooks.ts";
@@ -20,7 +20,7 @@ const status = (parent: Command): void => {
     }),
   );
   act<StateOptions, []>(command, ({ output, options }) =>
-    asOwner(options, async (client) => {
+    withOwnedDaemon(options, async ({ client }) => {
       const result = await output.during("Asking the daemon", client.call("event_subscription_status"));
       output.result(result, statusLines(output, result).join("\n"));
     }),
@@ -64,7 +64,7 @@ const revoke = (parent: Command): void => {
     }),
   );
   act<StateOptions, []>(command, ({ output, options }) =>
-    asOwner(options, async (client) => {
+    withOwnedDaemon(options, async ({ client }) => {
       const result = await output.during("Asking the daemon", client.call("revoke_event_subscription"));
       output.result(result, result.kind === "revoked" ? "Revoked." : "No webhook was registered.");
     }),
@@ -80,7 +80,7 @@ const resume = (parent: Command): void => {
     }),
   );
   act<StateOptions, []>(command, ({ output, options }) =>
-    asOwner(options, async (client) => {
+    withOwnedDaemon(options, async ({ client }) => {
       const result = await output.during("Asking the daemon", client.call("resume_event_subscription"));
       switch (result.kind) {
         case "resumed":

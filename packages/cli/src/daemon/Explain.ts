@@ -84,6 +84,10 @@ const words: Readonly<Record<Reason, Words>> = {
     "another consumer is taking the same item at this moment",
     "Look again: `social-harness inbox`.",
   ),
+  "unknown-hold": failure(
+    "no message was ever held under that id",
+    "Copy the id from `social-harness hold list`.",
+  ),
   "unknown-event": failure("there is no event of that id", "Copy the id from `social-harness inbox --json`."),
 };
 
@@ -116,6 +120,20 @@ export const ofTrouble = (trouble: Trouble.Trouble): Failure =>
     message: Trouble.explain("Registry", trouble),
     next: Trouble.remedy(trouble),
   });
+
+/** The failure of a hold tool that the daemon does not have at this moment. */
+export const ofAbsentHolds = (name: string): Failure =>
+  name === "release_hold"
+    ? failed(
+        "release-not-allowed",
+        "the firewall lets nobody release what it holds",
+        'Write "allowRelease": true into a firewall.json that can be used, or `social-harness hold discard <hold id>`.',
+      )
+    : failed(
+        "no-firewall",
+        "this endpoint has no firewall, or no registered agent yet",
+        "Write firewall.json into its state folder: docs/firewall.md has one that works.",
+      );
 
 /** The failure of a call that the daemon answers with 401. */
 export const foreign = (mcpUrl: string, cause?: unknown): Failure =>

@@ -37,6 +37,7 @@ const Health = Schema.Struct({
     }),
   ),
   pendingItems: Count,
+  firewall: Schema.NullOr(Schema.Struct({ usable: Schema.Boolean, heldItems: Count, queuedItems: Count })),
   pendingPosts: Count,
   pendingAddresses: Schema.Array(Schema.String),
   withdrawingPosts: Count,

@@ -61,30 +61,27 @@ export const withOwnerPaths = async <A>(
 export const connectAsOwner = (served: Served): Promise<DaemonClient> =>
   connect(served.mcpUrl, served.mode === "credentials" ? { token: () => ownerToken(served) } : {});
 
-/** With the owner's token whatever the mode: for the tools that only the owner has. */
-export const asOwner = async <A>(
+const withClient = async <A>(
   options: StateOptions,
-  work: (client: DaemonClient) => Promise<A>,
-): Promise<A> =>
-  withOwnerPaths(options, async (served) => {
-    const client = await connect(served.mcpUrl, { token: () => ownerToken(served) });
-    try {
-      return await work(client);
-    } finally {
-      await client.close();
-    }
-  });
-
-export const withDaemon = async <A>(
-  options: StateOptions,
+  connected: (served: Served) => Promise<DaemonClient>,
   work: (running: Running) => Promise<A>,
 ): Promise<A> => {
   const { mcpUrl, mode } = find(options);
   const served = { path: pathOf(options), mcpUrl, mode };
-  const client = await connectAsOwner(served);
+  const client = await connected(served);
   try {
     return await work({ client, ...served });
   } finally {
     await client.close();
   }
 };
+
+export const withDaemon = <A>(options: StateOptions, work: (running: Running) => Promise<A>): Promise<A> =>
+  withClient(options, connectAsOwner, work);
+
+/** With the owner's token in either mode, for tools that a trusted-local daemon does not show to any program. */
+export const withOwnedDaemon = <A>(
+  options: StateOptions,
+  work: (running: Running) => Promise<A>,
+): Promise<A> =>
+  withClient(options, (served) => connect(served.mcpUrl, { token: () => ownerToken(served) }), work);

@@ -2,6 +2,8 @@
 
 import * as Schema from "effect/Schema";
 import * as EventSubscription from "@social-harness/endpoint/operations/EventSubscription";
+import * as HoldId from "@social-harness/endpoint/firewall/HoldId";
+import { holdReasons } from "@social-harness/endpoint/firewall/Verdict";
 import * as Address from "@social-harness/protocol/address/Address";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { Item } from "@social-harness/protocol/delivery/Item";
@@ -13,6 +15,25 @@ const kind = <const Kind extends string>(name: Kind) => ({ kind: Schema.Literal(
 const bare = <const Kind extends string>(name: Kind) => Schema.Struct(kind(name));
 
 const Registered = Schema.Struct({ ...kind("registered"), agentCard: AgentCard.schema });
+
+/** What the owner has said of an item, beside it. */
+const beside = {
+  guidance: Schema.optionalKey(Schema.String),
+  released: Schema.optionalKey(Schema.Literal(true)),
+};
+
+const Hold = Schema.Struct({
+  holdId: HoldId.schema,
+  heldAt: Schema.String,
+  reason: Schema.Literals(holdReasons),
+  rule: Schema.optionalKey(Schema.Int),
+  explanation: Schema.optionalKey(Schema.String),
+  itemKind: Schema.String,
+  sender: Address.MessageAddress,
+  address: Address.MessageAddress,
+  bytes: Schema.Int,
+});
+const HoldEnded = Schema.Struct({ kind: Schema.Literals(["discarded", "released"]) });
 
 const schemas = {
   register: Schema.Union([
@@ -55,7 +76,7 @@ const schemas = {
       Schema.Struct({
         deliveryToken: DeliveryToken.schema,
         item: Item,
-        guidance: Schema.optionalKey(Schema.String),
+        ...beside,
       }),
     ),
     nextCursor: Schema.optionalKey(Schema.String),
@@ -77,7 +98,20 @@ const schemas = {
   ]),
   revoke_event_subscription: Schema.Union([bare("revoked"), bare("none")]),
   resume_event_subscription: Schema.Union([bare("resumed"), bare("rejected"), bare("expired"), bare("none")]),
-  read_event: Schema.Struct({ item: Item, guidance: Schema.optionalKey(Schema.String) }),
+  read_event: Schema.Struct({ item: Item, ...beside }),
+  list_holds: Schema.Struct({
+    holds: Schema.Array(Hold),
+    hasMore: Schema.Boolean,
+    queued: Schema.Int,
+  }),
+  read_hold: Schema.Struct({
+    hold: Hold,
+    state: Schema.Literals(["held", "discarded", "released"]),
+    endedAt: Schema.optionalKey(Schema.String),
+    item: Item,
+  }),
+  discard_hold: HoldEnded,
+  release_hold: HoldEnded,
 } as const;
 
 export type ToolName = keyof typeof schemas;

@@ -15,11 +15,18 @@ export interface Delivery {
   readonly deliveryToken: DeliveryToken;
   readonly item: Item;
   readonly guidance?: string;
+  readonly released?: true;
 }
 
-export const itemLines = ({ style }: Output, { deliveryToken, item, guidance }: Delivery): string => {
+export const itemLines = (
+  { style }: Output,
+  { deliveryToken, item, guidance, released }: Delivery,
+): string => {
   const token = style("dim", deliveryToken);
-  const owner = guidance === undefined ? [] : [`  ${style("yellow", "your owner says")}`, indented(guidance)];
+  const owner = [
+    ...(released === undefined ? [] : [`  ${style("yellow", "your owner released it from a hold")}`]),
+    ...(guidance === undefined ? [] : [`  ${style("yellow", "your owner says")}`, indented(guidance)]),
+  ];
   if (item.kind === "operationFailed") {
     const head = `${style("red", "a post of yours failed")} to ${item.to}: ${item.error.reason}  ${token}`;
     return [head, indented(item.error.message), ...owner].join("\n");

@@ -70,6 +70,16 @@ const restoredLines = ({ style }: Output, { restored }: Health): ReadonlyArray<s
   ];
 };
 
+const firewallLines = ({ style }: Output, { firewall }: Health): ReadonlyArray<string> => {
+  if (firewall === null) return [];
+  const { usable, heldItems, queuedItems } = firewall;
+  const broken = usable ? "" : `${style("red", "firewall.json cannot be used")}, see the log; `;
+  const held =
+    heldItems === 0 ? "nothing held" : `${count(heldItems, "message")} held: \`social-harness hold list\``;
+  const queued = queuedItems === 0 ? "" : `; ${queuedItems} being judged`;
+  return [`Firewall ${broken}${held}${queued}`];
+};
+
 /** `named` is the endpoint as the command named it, for the commands that the lines speak of. */
 export const standingLines = (output: Output, health: Health, named: StateOptions): ReadonlyArray<string> => {
   const { routerEquivocations, pendingItems } = health;
@@ -85,6 +95,7 @@ export const standingLines = (output: Output, health: Health, named: StateOption
     ...changeLines(output, health),
     ...pendingLines(health),
     `Inbox    ${pendingItems === 0 ? "nothing waits" : `${count(pendingItems, "item")} unread`}`,
+    ...firewallLines(output, health),
     contactsLine(health),
   ];
   return lines.map((line) => naming(named, line));

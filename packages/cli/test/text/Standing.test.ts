@@ -19,6 +19,7 @@ const healthy: Health = {
   conversationsChanging: 0,
   restored: null,
   pendingItems: 0,
+  firewall: null,
   pendingPosts: 0,
   pendingAddresses: [],
   withdrawingPosts: 0,
@@ -52,6 +53,21 @@ verifies("RUN-17", "status says what waits, what is unread and that the Router w
     "Pending  7 posts, to agent:bob agent:cyd agent:dan agent:eve agent:fay, ...",
     "Inbox    1 item unread",
     "Contacts everyone",
+  ]);
+});
+
+verifies("ING-167", "status says what the firewall holds, and when its file cannot be used", () => {
+  const lineOf = (firewall: Health["firewall"]) => standingLines(output, { ...healthy, firewall }, {})[3];
+  expect([
+    lineOf(null),
+    lineOf({ usable: true, heldItems: 0, queuedItems: 0 }),
+    lineOf({ usable: true, heldItems: 2, queuedItems: 1 }),
+    lineOf({ usable: false, heldItems: 1, queuedItems: 0 }),
+  ]).toEqual([
+    "Contacts everyone",
+    "Firewall nothing held",
+    "Firewall 2 messages held: `social-harness hold list`; 1 being judged",
+    "Firewall firewall.json cannot be used, see the log; 1 message held: `social-harness hold list`",
   ]);
 });
 

@@ -17,6 +17,7 @@ import { createRouterClient, type RouterClient } from "@social-harness/router/cl
 import type { Logger } from "@social-harness/router/Logger";
 import { createOpener, createSealer } from "@social-harness/router/seal/Sealing";
 import type { SealingSecret } from "@social-harness/router/seal/SealingKeys";
+import type { Firewall } from "../firewall/Firewall.ts";
 import type { Database } from "../store/Database.ts";
 import * as Settings from "../store/Settings.ts";
 import * as Turns from "../store/Turns.ts";
@@ -53,6 +54,8 @@ export interface ActiveAgentOptions {
   readonly clock: () => number;
   readonly random: (byteCount: number) => Uint8Array;
   readonly logger: Logger;
+  /** Stands between classification and inbox, where there is one. */
+  readonly firewall?: Pick<Firewall, "admit" | "committed">;
   /** Commits raised the number of unacknowledged items. */
   readonly onAdmitted: () => void;
 }
@@ -88,6 +91,13 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
   const waiters = new Map<PostId, Set<Waiter>>();
   let closing = false;
   const packing = { card, signer, sealer: createSealer({ random, clock }), random, ownCopies };
+  const { firewall } = options;
+  const admission = {
+    self: card.agentId,
+    random,
+    logger,
+    ...(firewall === undefined ? {} : { admit: firewall.admit }),
+  };
   let client: RouterClient | null = null;
   let admitted: Admitted = { raised: false, hasMore: true };
   let admittedInTurn = admitted;
@@ -115,7 +125,7 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
       // Only an endpoint that may sign says anything; what it would have said, it says again once it is connected.
       const sends = link.mayEnqueue() ? turn.state.sends : [];
       enqueuedInTurn = enqueue(db, sends, conversationOf, packing);
-      admittedInTurn = admitCommitted(turn, { self: card.agentId, random, logger, more: admitted.hasMore });
+      admittedInTurn = admitCommitted(turn, { ...admission, more: admitted.hasMore });
       if (turn.state.commits > 0) moveCheckpoint(db, checkpointRecords);
     },
     committed: ({ state }) => {
@@ -127,6 +137,7 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
       }
       sender.pump(enqueuedInTurn);
       if (admitted.raised) options.onAdmitted();
+      firewall?.committed();
       if (state.lostMemory) tellForgotten(null);
       if (admitted.hasMore) void turns.run(() => undefined).catch(() => undefined);
       timers.wakeAt(conversations.nextWake(), fireTimers);

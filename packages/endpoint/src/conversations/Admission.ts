@@ -1,11 +1,11 @@
 // From commit to inbox inside one turn: classifies what became pending and tells the host of own posts that ended without
 // their effect. A row that cannot be classified stays pending and costs nobody else anything. Implements ING-01, ING-10 and OPS-10.
 
-import type { AgentId, PostId } from "@social-harness/protocol/identity/Identifier";
+import type { AgentId, ConversationId, PostId } from "@social-harness/protocol/identity/Identifier";
 import type { MessageAddress } from "@social-harness/protocol/address/Address";
 import type { Logger } from "@social-harness/router/Logger";
-import { classifyPending } from "../ingress/Classify.ts";
-import * as Inbox from "../ingress/Inbox.ts";
+import { type Admit, admitAtOnce, classifyPending } from "../ingress/Classify.ts";
+import type * as Inbox from "../ingress/Inbox.ts";
 import * as OperationFailed from "../ingress/OperationFailed.ts";
 import { isStoreFailure } from "../store/Database.ts";
 import type { Turn } from "./Conversations.ts";
@@ -21,6 +21,8 @@ export interface AdmissionOptions {
   readonly self: AgentId;
   readonly random: Inbox.Random;
   readonly logger: Logger;
+  /** Where items go; into the inbox unless told otherwise. */
+  readonly admit?: Admit;
   /** Rows of earlier turns may be waiting. */
   readonly more: boolean;
 }
@@ -29,19 +31,19 @@ export interface AdmissionOptions {
 const rowsMax = 256;
 
 export const admitCommitted = (turn: Turn, options: AdmissionOptions): Admitted => {
-  const failed = turn.state.ended.filter(({ outcome }) => outcome !== "certified");
-  for (const { postId, outcome } of failed) {
-    if (outcome !== "certified") admitFailure(turn, postId, outcome, options.random);
+  let told = false;
+  for (const { postId, outcome } of turn.state.ended) {
+    if (outcome !== "certified") told = admitFailure(turn, postId, outcome, options) || told;
   }
-  if (turn.state.commits === 0 && !options.more) return { raised: failed.length > 0, hasMore: false };
+  if (turn.state.commits === 0 && !options.more) return { raised: told, hasMore: false };
   const classified = classify(turn, options);
-  return { raised: classified.raised || failed.length > 0, hasMore: classified.hasMore };
+  return { raised: classified.raised || told, hasMore: classified.hasMore };
 };
 
-const classify = (turn: Turn, { self, random, logger }: AdmissionOptions): Admitted => {
+const classify = (turn: Turn, { self, random, logger, admit = admitAtOnce }: AdmissionOptions): Admitted => {
   try {
     const outcome = turn.db.transaction(() =>
-      classifyPending(turn.db, { self, now: turn.now, random, rowsMax }),
+      classifyPending(turn.db, { self, now: turn.now, random, admit, rowsMax }),
     );
     for (const { recordHash, reason } of outcome.consumed) {
       logger("warn", "a certified post was consumed", { recordHash, reason });
@@ -57,16 +59,18 @@ const classify = (turn: Turn, { self, random, logger }: AdmissionOptions): Admit
   }
 };
 
+/** Returns whether the host can read of it now. */
 const admitFailure = (
   turn: Turn,
   postId: PostId,
   reason: OperationFailed.Reason,
-  random: Inbox.Random,
-): void => {
+  { random, admit = admitAtOnce }: AdmissionOptions,
+): boolean => {
   const row = turn.db.get(
-    "SELECT address FROM intent JOIN conversation USING (conversation_id) WHERE post_id = ?",
+    "SELECT conversation_id, address FROM intent JOIN conversation USING (conversation_id) WHERE post_id = ?",
     postId,
   );
   const to = row?.["address"] as MessageAddress;
-  Inbox.admit(turn.db, { item: OperationFailed.itemOf({ postId, to, reason }), now: turn.now, random });
+  const admission = { item: OperationFailed.itemOf({ postId, to, reason }), now: turn.now, random };
+  return admit(turn.db, admission, row?.["conversation_id"] as ConversationId);
 };

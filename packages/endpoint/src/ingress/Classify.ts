@@ -9,6 +9,7 @@ import type { MulticastItem } from "@social-harness/protocol/delivery/Item";
 import type * as Content from "@social-harness/protocol/history/Content";
 import * as Membership from "@social-harness/protocol/history/Membership";
 import * as Record from "@social-harness/protocol/history/Record";
+import type { AgentCard } from "@social-harness/protocol/identity/AgentCard";
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
 import type { AgentId, ConversationId, RecordHash } from "@social-harness/protocol/identity/Identifier";
 import * as Limits from "@social-harness/protocol/Limits";
@@ -17,17 +18,28 @@ import * as Cards from "../transport/Cards.ts";
 import * as CollectivePart from "./CollectivePart.ts";
 import * as Inbox from "./Inbox.ts";
 
+/** Takes over a classified item in the caller's transaction; says whether it came into the inbox. */
+export type Admit = (db: Database, admission: Inbox.Admission, conversationId: ConversationId) => boolean;
+
+export const admitAtOnce: Admit = (db, admission) => {
+  Inbox.admit(db, admission);
+  return true;
+};
+
 export interface ClassifyOptions {
   /** This endpoint's own agent. */
   readonly self: AgentId;
   /** Epoch milliseconds. */
   readonly now: number;
   readonly random: Inbox.Random;
+  /** Where an item goes; into the inbox unless told otherwise. */
+  readonly admit?: Admit;
   /** Rows of one pass, so that a long absence does not make one endless transaction. */
   readonly rowsMax: number;
 }
 
 export interface Outcome {
+  /** Items that came into the inbox. */
   readonly admitted: number;
   readonly consumed: ReadonlyArray<{
     readonly recordHash: RecordHash;
@@ -51,10 +63,10 @@ const bytesOf = (text: unknown): Uint8Array => Buffer.from(text as string, "utf8
 
 type Names = ReadonlyMap<AgentId, AgentName>;
 
-/** The names of a conversation's members. Its cards were verified before it was stored. */
-const namesOf = (row: Row): Names => {
-  const cards = decodeMembership(bytesOf(row.membership)).members.map(Cards.ofText);
-  return new Map(cards.map(({ agentId, agentName }) => [agentId, agentName]));
+/** The cards of a conversation's members, which were verified before it was stored. Throws `DecodeError`. */
+export const cardsOf = (db: Database, conversationId: ConversationId): ReadonlyArray<AgentCard> => {
+  const row = db.get("SELECT membership FROM conversation WHERE conversation_id = ?", conversationId) as Row;
+  return decodeMembership(bytesOf(row.membership)).members.map(Cards.ofText);
 };
 
 const nameOf = (names: Names, agentId: AgentId): AgentName => {
@@ -100,12 +112,10 @@ type Pass = ClassifyOptions & { readonly namesOf: (conversationId: ConversationI
 const membershipsOf = (db: Database): Pass["namesOf"] => {
   const known = new Map<ConversationId, Names>();
   return (conversationId) => {
-    let names = known.get(conversationId);
-    if (names === undefined) {
-      const row = db.get("SELECT membership FROM conversation WHERE conversation_id = ?", conversationId);
-      names = namesOf(row as Row);
-      known.set(conversationId, names);
-    }
+    const names =
+      known.get(conversationId) ??
+      new Map(cardsOf(db, conversationId).map(({ agentId, agentName }) => [agentId, agentName]));
+    known.set(conversationId, names);
     return names;
   };
 };
@@ -116,20 +126,23 @@ interface PendingRow {
   readonly recordHash: RecordHash;
 }
 
-const classify = (db: Database, pending: PendingRow, pass: Pass): CollectivePart.ConsumedReason | null => {
-  const record = db.get("SELECT core FROM record WHERE record_hash = ?", pending.recordHash) as Row;
+/** "admitted" where it came into the inbox, "queued" where somebody else took it over, or why it is consumed. */
+type Classified = "admitted" | "queued" | CollectivePart.ConsumedReason;
+
+const classify = (db: Database, { conversationId, recordHash }: PendingRow, pass: Pass): Classified => {
+  const record = db.get("SELECT core FROM record WHERE record_hash = ?", recordHash) as Row;
   const { postIntent } = decodeCore(bytesOf(record.core)).action;
   if (postIntent.authorAgentId === pass.self) return "own-post";
   const content = CollectivePart.strip(postIntent.content);
   if (typeof content === "string") return content;
-  Inbox.admit(db, {
-    item: itemOf(postIntent, content, pass.namesOf(pending.conversationId), pass.self),
-    conversationId: pending.conversationId,
-    recordHash: pending.recordHash,
+  const admission: Inbox.Admission = {
+    item: itemOf(postIntent, content, pass.namesOf(conversationId), pass.self),
+    conversationId,
+    recordHash,
     now: pass.now,
     random: pass.random,
-  });
-  return null;
+  };
+  return (pass.admit ?? admitAtOnce)(db, admission, conversationId) ? "admitted" : "queued";
 };
 
 const listOf = (unreadable: ReadonlyMap<ConversationId, RecordHash>): Outcome["unreadable"] =>
@@ -163,15 +176,17 @@ export const classifyPending = (db: Database, options: ClassifyOptions): Outcome
   const consumed: Array<Outcome["consumed"][number]> = [];
   const unreadable = new Map<ConversationId, RecordHash>();
   let admitted = 0;
+  let queued = 0;
   for (const row of pendingRows(db)) {
-    if (admitted + consumed.length === options.rowsMax) {
+    if (admitted + queued + consumed.length === options.rowsMax) {
       return { admitted, consumed, unreadable: listOf(unreadable), hasMore: true };
     }
     if (unreadable.has(row.conversationId)) continue;
     try {
-      const reason = classify(db, row, pass);
-      if (reason === null) admitted += 1;
-      else consumed.push({ recordHash: row.recordHash, reason });
+      const classified = classify(db, row, pass);
+      if (classified === "admitted") admitted += 1;
+      else if (classified === "queued") queued += 1;
+      else consumed.push({ recordHash: row.recordHash, reason: classified });
       db.run("DELETE FROM pending WHERE sequence = ?", row.sequence);
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;

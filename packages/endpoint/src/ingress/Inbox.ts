@@ -42,20 +42,31 @@ export interface Admission {
   /** Where the item came from; absent for what this endpoint tells its own host. */
   readonly conversationId?: ConversationId;
   readonly recordHash?: RecordHash;
+  /** The owner's words about it, stored beside it. */
+  readonly guidance?: string;
+  /** The owner released it from a hold. */
+  readonly released?: true;
   /** Epoch milliseconds. */
   readonly now: number;
   readonly random: Random;
 }
 
+/** The canonical text of an item, as it is stored. */
+export const textOf = (item: Item): string =>
+  CanonicalJson.encode(item as CanonicalJson.Json, itemBounds.depthMax);
+
 /** Binds a fresh token to the item's canonical bytes. A record is admitted once: a second time breaks a constraint. */
 export const admit = (db: Database, admission: Admission): DeliveryToken => {
   const token = DeliveryToken.fromBytes(admission.random(32));
-  const bytes = CanonicalJson.encode(admission.item as CanonicalJson.Json, itemBounds.depthMax);
+  const bytes = textOf(admission.item);
   db.run(
-    "INSERT INTO inbox (delivery_token, item, item_bytes, conversation_id, record_hash, admitted_at) VALUES (?, ?, ?, ?, ?, ?)",
+    `INSERT INTO inbox (delivery_token, item, item_bytes, guidance, released, conversation_id, record_hash, admitted_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     token,
     bytes,
     Buffer.byteLength(bytes, "utf8"),
+    admission.guidance ?? null,
+    admission.released === true ? 1 : 0,
     admission.conversationId ?? null,
     admission.recordHash ?? null,
     admission.now,
@@ -74,13 +85,23 @@ const reading = <A>(body: () => A): A => {
   }
 };
 
-const withGuidance = <A extends object>(value: A, { guidance }: Row): A & { readonly guidance?: string } =>
-  guidance === null ? value : { ...value, guidance: guidance as string };
+/** What stands beside an item and never in it: the owner's words, and that the owner released it. */
+const withOwners = <A extends object>(
+  value: A,
+  { guidance, released }: Row,
+): A & Pick<Delivery, "guidance" | "released"> => ({
+  ...value,
+  ...(guidance === null ? {} : { guidance: guidance as string }),
+  ...(released === 1 ? { released: true } : {}),
+});
 
-const itemOf = (row: Row): Item => decodeItem(Buffer.from(row.item as string, "utf8"));
+/** An item as its canonical text stands in the store. Throws `DecodeError` for a damaged one. */
+export const itemOfText = (text: string): Item => decodeItem(Buffer.from(text, "utf8"));
+
+const itemOf = (row: Row): Item => itemOfText(row.item as string);
 
 const deliveryOf = (row: Row): Delivery =>
-  withGuidance({ deliveryToken: row.delivery_token as DeliveryToken, item: itemOf(row) }, row);
+  withOwners({ deliveryToken: row.delivery_token as DeliveryToken, item: itemOf(row) }, row);
 
 const cursorKeyOf = (db: Database): Uint8Array => {
   const row = db.get("SELECT value FROM setting WHERE name = ?", cursorKeySetting);
@@ -125,7 +146,10 @@ export const page = (db: Database, cursor?: string): InboxPage =>
     const { chosen, hasMore } = fitting(db, position);
     const items = chosen.map((sequence) =>
       deliveryOf(
-        db.get("SELECT delivery_token, item, guidance FROM inbox WHERE sequence = ?", sequence) as Row,
+        db.get(
+          "SELECT delivery_token, item, guidance, released FROM inbox WHERE sequence = ?",
+          sequence,
+        ) as Row,
       ),
     );
     if (!hasMore) return { items };
@@ -149,9 +173,12 @@ export const acknowledge = (db: Database, token: DeliveryToken, now: number): vo
 /** The item of an event id, acknowledged or not. Throws `unknown-event`. */
 export const readEvent = (db: Database, eventId: EventId): Omit<Delivery, "deliveryToken"> =>
   reading(() => {
-    const row = db.get("SELECT item, guidance FROM inbox WHERE delivery_token = ?", deliveryTokenOf(eventId));
+    const row = db.get(
+      "SELECT item, guidance, released FROM inbox WHERE delivery_token = ?",
+      deliveryTokenOf(eventId),
+    );
     if (row === undefined) throw new OperationError("unknown-event", "no item has that event id");
-    return withGuidance({ item: itemOf(row) }, row);
+    return withOwners({ item: itemOf(row) }, row);
   });
 
 export interface Unread {

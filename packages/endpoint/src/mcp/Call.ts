@@ -28,13 +28,13 @@ export interface CallResult {
 }
 
 /** The named tool of the caller's catalog as it is now. Any other tool is as unknown as one that never was. */
-const toolOf = (name: string, caller: Caller, isRegistered: boolean): Tool => {
-  const tools = Catalog.toolsOf(caller, isRegistered);
+const toolOf = (name: string, caller: Caller, { isRegistered, holdTools }: Operations): Tool => {
+  const tools = Catalog.toolsOf(caller, isRegistered(), holdTools());
   const tool = tools.find(({ face }) => face.name === name);
   if (tool !== undefined) return tool;
   const names = tools.map(({ face }) => face.name).join(", ");
   const expected = names === "" ? "there is no tool for you" : `expected one of your tools: ${names}`;
-  const why = isRegistered ? "" : " before this endpoint's agent is registered";
+  const why = isRegistered() ? "" : " before this endpoint's agent is registered";
   throw invalidParams([{ path: ["name"], message: `${expected}${why}` }], "Unknown tool.");
 };
 
@@ -54,7 +54,7 @@ const perform = async (
   { caller, gone }: Asker,
   options: CallOptions,
 ): Promise<CallResult> => {
-  const tool = toolOf(name, caller, options.operations.isRegistered());
+  const tool = toolOf(name, caller, options.operations);
   try {
     const structuredContent = await tool.call(options.operations, args, gone);
     const text = JSON.stringify(structuredContent);

@@ -1,14 +1,19 @@
 // Which tools there are for whom, before and after registration, in the one order in which they are listed. What is not
 // here for a caller does not exist for it. Implements MGT-03 and MGT-72.
 
+import type { HoldTools } from "../operations/Holds.ts";
 import type { Caller } from "./Caller.ts";
 import type { Tool } from "./Tool.ts";
 import { acknowledgeDelivery } from "./tools/AcknowledgeDelivery.ts";
+import { discardHold } from "./tools/DiscardHold.ts";
 import { eventSubscriptionStatus } from "./tools/EventSubscriptionStatus.ts";
+import { listHolds } from "./tools/ListHolds.ts";
 import { readConversation } from "./tools/ReadConversation.ts";
 import { readEvent } from "./tools/ReadEvent.ts";
+import { readHold } from "./tools/ReadHold.ts";
 import { readInbox } from "./tools/ReadInbox.ts";
 import { register } from "./tools/Register.ts";
+import { releaseHold } from "./tools/ReleaseHold.ts";
 import { resumeEventSubscription } from "./tools/ResumeEventSubscription.ts";
 import { revokeEventSubscription } from "./tools/RevokeEventSubscription.ts";
 import { searchAgents } from "./tools/SearchAgents.ts";
@@ -31,6 +36,12 @@ const registered: Tools = [
 ];
 const subscriptions: Tools = [eventSubscriptionStatus, revokeEventSubscription, resumeEventSubscription];
 
+const holds: Readonly<Record<HoldTools, Tools>> = {
+  none: [],
+  kept: [listHolds, readHold, discardHold],
+  releasable: [listHolds, readHold, discardHold, releaseHold],
+};
+
 interface Row {
   readonly unregistered: Tools;
   readonly registered: Tools;
@@ -46,5 +57,7 @@ const rows: Readonly<Record<Caller["kind"], Row>> = {
   runtime: { unregistered: [], registered: [sendMessage, readEvent, searchAgents] },
 };
 
-export const toolsOf = ({ kind }: Caller, isRegistered: boolean): Tools =>
-  isRegistered ? rows[kind].registered : rows[kind].unregistered;
+export const toolsOf = ({ kind }: Caller, isRegistered: boolean, holdTools: HoldTools = "none"): Tools => {
+  if (!isRegistered) return rows[kind].unregistered;
+  return kind === "owner" ? [...rows.owner.registered, ...holds[holdTools]] : rows[kind].registered;
+};

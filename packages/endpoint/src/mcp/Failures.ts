@@ -23,6 +23,13 @@ const otherVersion = "The daemon speaks another version of the protocol.";
 const noAddress =
   "The address is not agent:<name>, or group:<name>,<name>,... with all members, the own name among them, in increasing order.";
 
+const noHold = "No message was held under that id. Look at list_holds.";
+const holdFailures = {
+  "not-registered": notRegistered,
+  "unknown-hold": noHold,
+  "persistence-failed": storeFailed,
+};
+
 const failures: { readonly [Name in OperationName]: Readonly<Record<ReasonOf[Name], Failure>> } = {
   register: {
     "dependency-unavailable": registryDown,
@@ -92,6 +99,10 @@ const failures: { readonly [Name in OperationName]: Readonly<Record<ReasonOf[Nam
   event_subscription_status: { "persistence-failed": storeFailed },
   revoke_event_subscription: { "persistence-failed": storeFailed },
   resume_event_subscription: { "persistence-failed": storeFailed },
+  list_holds: holdFailures,
+  read_hold: holdFailures,
+  discard_hold: holdFailures,
+  release_hold: holdFailures,
 };
 
 /** What the wire says of an error that an operation threw; null when it is not one of the operation's own. */

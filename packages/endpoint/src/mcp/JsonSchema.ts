@@ -142,3 +142,8 @@ export const item: Fragment = {
 };
 
 export const guidance: Fragment = text("The owner's own words about this item; never the sender's.");
+export const released: Fragment = {
+  type: "boolean",
+  enum: [true],
+  description: "Present where the owner held the item back first and released it after its turn.",
+};

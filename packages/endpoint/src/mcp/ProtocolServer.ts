@@ -57,7 +57,9 @@ export const factory =
       { capabilities, instructions, jsonSchemaValidator },
     );
     const listTools = () => ({
-      tools: Catalog.toolsOf(caller, operations.isRegistered()).map(({ face }) => face),
+      tools: Catalog.toolsOf(caller, operations.isRegistered(), operations.holdTools()).map(
+        ({ face }) => face,
+      ),
     });
     server.setRequestHandler(
       "tools/list",

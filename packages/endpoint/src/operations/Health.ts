@@ -6,6 +6,9 @@ import type { AgentName } from "@social-harness/protocol/identity/AgentName";
 import type { ActiveAgent } from "../conversations/ActiveAgent.ts";
 import type { ContactPolicy } from "../conversations/ContactPolicy.ts";
 import * as LostMemory from "../conversations/LostMemory.ts";
+import type * as Firewall from "../firewall/Firewall.ts";
+import * as HoldRows from "../firewall/HoldRows.ts";
+import * as Queue from "../firewall/Queue.ts";
 import * as Inbox from "../ingress/Inbox.ts";
 import type { Database } from "../store/Database.ts";
 import * as Equivocations from "../transport/Equivocations.ts";
@@ -42,6 +45,14 @@ export interface Health {
   } | null;
   /** Unacknowledged items of the inbox. */
   readonly pendingItems: number;
+  /** Of the firewall, or null where there is none. */
+  readonly firewall: {
+    /** Whether its file can be used; while it cannot, every message is held. */
+    readonly usable: boolean;
+    readonly heldItems: number;
+    /** Items that are being judged or wait for it. */
+    readonly queuedItems: number;
+  } | null;
   /** Own posts that are neither certified nor ended. */
   readonly pendingPosts: number;
   /** Where they go, at most `shownMax`, in byte order. */
@@ -84,17 +95,29 @@ const restoredOf = (db: Database, now: number): Health["restored"] => {
   };
 };
 
+const firewallOf = (db: Database, standing: Firewall.Standing): Health["firewall"] =>
+  standing === "none"
+    ? null
+    : {
+        usable: standing === "usable",
+        heldItems: HoldRows.count(db),
+        queuedItems: Queue.count(db),
+      };
+
 export interface HealthOptions {
   readonly db: Database;
   /** null before registration. */
   readonly agent: ActiveAgent | null;
   readonly contactPolicy: ContactPolicy;
+  readonly firewall: Firewall.Standing;
   /** Epoch milliseconds. */
   readonly now: number;
 }
 
 /** Throws when the store cannot be read. */
-export const read = ({ db, agent, contactPolicy: { contacts, blocked }, now }: HealthOptions): Health => {
+export const read = (options: HealthOptions): Health => {
+  const { db, agent, now } = options;
+  const { contacts, blocked } = options.contactPolicy;
   const router = agent?.router() ?? null;
   return {
     registered: agent !== null,
@@ -106,6 +129,7 @@ export const read = ({ db, agent, contactPolicy: { contacts, blocked }, now }: H
     conversationsChanging: RouterTerms.countUnderEarlier(db),
     restored: restoredOf(db, now),
     pendingItems: Inbox.unreadCount(db),
+    firewall: firewallOf(db, options.firewall),
     pendingPosts: PendingPosts.count(db),
     pendingAddresses: PendingPosts.addresses(db, shownMax),
     withdrawingPosts: PendingPosts.countWithdrawing(db),

@@ -33,6 +33,7 @@ export type InboxReason =
   | "unknown-event"
   | "persistence-failed";
 export type EventSubscriptionReason = "persistence-failed";
+export type HoldReason = "not-registered" | "unknown-hold" | "persistence-failed";
 
 export interface ReasonOf {
   readonly register: RegisterReason;
@@ -50,6 +51,10 @@ export interface ReasonOf {
   readonly event_subscription_status: EventSubscriptionReason;
   readonly revoke_event_subscription: EventSubscriptionReason;
   readonly resume_event_subscription: EventSubscriptionReason;
+  readonly list_holds: HoldReason;
+  readonly read_hold: HoldReason;
+  readonly discard_hold: HoldReason;
+  readonly release_hold: HoldReason;
 }
 export type OperationName = keyof ReasonOf;
 export type Reason = ReasonOf[OperationName];

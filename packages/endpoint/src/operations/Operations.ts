@@ -17,6 +17,7 @@ import type {
   RecordHash,
 } from "@social-harness/protocol/identity/Identifier";
 import type { EventSubscriptions } from "./EventSubscription.ts";
+import type { Holds } from "./Holds.ts";
 
 export interface RegisterInput {
   readonly operationId: OperationId;
@@ -74,6 +75,8 @@ export interface Delivery {
   readonly deliveryToken: DeliveryToken;
   readonly item: Item;
   readonly guidance?: string;
+  /** The owner released it from a hold, after its turn. */
+  readonly released?: true;
 }
 export interface InboxPage {
   readonly items: ReadonlyArray<Delivery>;
@@ -81,7 +84,7 @@ export interface InboxPage {
 }
 
 /** Rejections are `OperationError`s with a reason of the operation, or defects. */
-export interface Operations extends EventSubscriptions {
+export interface Operations extends EventSubscriptions, Holds {
   readonly isRegistered: () => boolean;
   readonly register: (input: RegisterInput) => Promise<RegisterResult>;
   readonly status: () => StatusResult;

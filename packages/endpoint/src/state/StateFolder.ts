@@ -10,6 +10,7 @@ export interface StateFolder {
   readonly path: string;
   readonly identity: string;
   readonly configuration: string;
+  readonly firewall: string;
   readonly database: string;
   readonly ownerToken: string;
   readonly runtimeToken: string;
@@ -27,6 +28,7 @@ export const at = (path: string): StateFolder => {
     path: folder,
     identity: join(folder, "identity.json"),
     configuration: join(folder, "config.json"),
+    firewall: join(folder, "firewall.json"),
     database: join(folder, "endpoint.sqlite"),
     ownerToken: join(folder, "owner-token"),
     runtimeToken: join(folder, "runtime-token"),

@@ -197,6 +197,8 @@ CREATE TABLE inbox (
   item TEXT NOT NULL,
   item_bytes INTEGER NOT NULL,
   guidance TEXT,
+  -- 1 for an item that the owner released from a hold, after its turn.
+  released INTEGER NOT NULL DEFAULT 0,
   conversation_id TEXT,
   record_hash TEXT UNIQUE,
   admitted_at INTEGER NOT NULL,
@@ -237,6 +239,35 @@ CREATE TABLE webhook_attempt (
   status_class INTEGER,
   duration_ms INTEGER NOT NULL
 ) STRICT;
+
+-- The firewall. Classified items that are not judged yet, in the order of their classification; without a record, what this
+-- endpoint tells its own host, which waits for its turn alone. No reader of the inbox looks here.
+CREATE TABLE firewall_queue (
+  sequence INTEGER PRIMARY KEY,
+  conversation_id TEXT NOT NULL REFERENCES conversation,
+  record_hash TEXT UNIQUE REFERENCES record (record_hash),
+  item TEXT NOT NULL,
+  queued_at INTEGER NOT NULL
+) STRICT;
+-- Finds the next item of a conversation, and the conversations that have one.
+CREATE INDEX firewall_queue_turn ON firewall_queue (conversation_id, sequence);
+
+-- What was held, and what its owner did about it. Kept for the life of the store.
+CREATE TABLE firewall_hold (
+  sequence INTEGER PRIMARY KEY,
+  hold_id TEXT NOT NULL UNIQUE,
+  conversation_id TEXT NOT NULL REFERENCES conversation,
+  record_hash TEXT NOT NULL UNIQUE REFERENCES record (record_hash),
+  item TEXT NOT NULL,
+  reason TEXT NOT NULL CHECK (reason IN ('rule', 'checker', 'check-failed', 'rules-unreadable')),
+  rule INTEGER,
+  explanation TEXT,
+  queued_at INTEGER NOT NULL,
+  held_at INTEGER NOT NULL,
+  ending TEXT CHECK (ending IN ('discarded', 'released')),
+  ended_at INTEGER
+) STRICT;
+CREATE INDEX firewall_hold_open ON firewall_hold (sequence) WHERE ending IS NULL;
 `;
 
 export const migrations: ReadonlyArray<string> = [initial];

@@ -309,7 +309,7 @@ verifies(["MGT-73", "MGT-80"], "runtime credential denial of raw history and own
   const endpoint = await start({ mode: "credentials" });
   const token = endpoint.deliver(textItem("private to its reader"));
   const denied = toolNames.filter((name) => !rows[2]?.after.includes(name));
-  expect(denied).toHaveLength(9);
+  expect(denied).toHaveLength(13);
   const client = await endpoint.client(runtimeToken);
   for (const name of denied) {
     const args = name === "acknowledge_delivery" ? { deliveryToken: token } : argumentsOf(name);

@@ -36,6 +36,10 @@ const failingOperations = (reason: string): Partial<Operations> =>
       "eventSubscriptionStatus",
       "revokeEventSubscription",
       "resumeEventSubscription",
+      "listHolds",
+      "readHold",
+      "discardHold",
+      "releaseHold",
     ].map((method) => [method, failing(reason)]),
   );
 
@@ -49,8 +53,10 @@ verifies(
     ]);
     for (const reason of all) {
       for (const registered of [true, false]) {
-        const endpoint = await startEndpoint({ registered, overrides: failingOperations(reason) });
-        for (const { face } of Catalog.toolsOf({ kind: "owner", mode: "trusted-local" }, registered)) {
+        const holdTools = "releasable";
+        const endpoint = await startEndpoint({ registered, holdTools, overrides: failingOperations(reason) });
+        const owner = { kind: "owner", mode: "trusted-local" } as const;
+        for (const { face } of Catalog.toolsOf(owner, registered, holdTools)) {
           const error = await errorOf(endpoint.port, face.name, goodArguments[face.name], ownerToken);
           const own = (reasons[face.name] as ReadonlyArray<Reason>).includes(reason);
           const field =

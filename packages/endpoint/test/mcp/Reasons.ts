@@ -33,6 +33,10 @@ export const reasons: { readonly [Name in OperationName]: ReadonlyArray<ReasonOf
   event_subscription_status: ["persistence-failed"],
   revoke_event_subscription: ["persistence-failed"],
   resume_event_subscription: ["persistence-failed"],
+  list_holds: ["not-registered", "unknown-hold", "persistence-failed"],
+  read_hold: ["not-registered", "unknown-hold", "persistence-failed"],
+  discard_hold: ["not-registered", "unknown-hold", "persistence-failed"],
+  release_hold: ["not-registered", "unknown-hold", "persistence-failed"],
 };
 /** Of a send's own fields: malformed, each with the field that it is about. */
 export const sendDefects = {

@@ -51,6 +51,8 @@ const good: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   cursor: fc.string(),
   deliveryToken: id("dlv_", 32),
   eventId: id("evt_", 32),
+  holdId: id("hld_", 16),
+  afterHoldId: id("hld_", 16),
   idempotencyKey: fc.string({ minLength: 1, maxLength: 40 }).filter((key) => !key.includes("\0")),
   input: fc.oneof(
     { weight: 4, arbitrary: fc.record({ to: fc.string(), text: fc.string() }) },
@@ -148,6 +150,10 @@ const exactlyAdvertised = [
   "read_inbox",
   "acknowledge_delivery",
   "read_event",
+  "list_holds",
+  "read_hold",
+  "discard_hold",
+  "release_hold",
 ] as const;
 for (const toolName of exactlyAdvertised) {
   verifies("MGT-08", `${toolName} accepts everything that its schema allows`, async () => {

@@ -7,8 +7,10 @@ import type { CallbackClient } from "../../src/callbacks/CallbackClient.ts";
 import type { Item } from "@social-harness/protocol/delivery/Item";
 import type { AgentCard } from "@social-harness/protocol/identity/AgentCard";
 import { type DeliveryToken, OperationId, PostId } from "@social-harness/protocol/identity/Identifier";
+import * as HoldRows from "../../src/firewall/HoldRows.ts";
 import * as Inbox from "../../src/ingress/Inbox.ts";
 import { type McpServer, type McpServerOptions, startMcpServer } from "../../src/mcp/McpServer.ts";
+import type { HoldTools } from "../../src/operations/Holds.ts";
 import type { Health } from "../../src/operations/Health.ts";
 import { OperationError } from "../../src/operations/OperationError.ts";
 import type { Owner } from "../../src/operations/Owner.ts";
@@ -18,7 +20,7 @@ import type { Mode } from "../../src/state/Configuration.ts";
 import type { Tokens } from "../../src/state/Tokens.ts";
 import * as Occurrence from "../../src/webhooks/Occurrence.ts";
 import * as Webhooks from "../../src/webhooks/Webhooks.ts";
-import { cardOf, makeStore } from "../ingress/CertifiedPosts.ts";
+import { cardOf, makeStore, type TestStore } from "../ingress/CertifiedPosts.ts";
 
 export const ownerToken = "owner-token-for-tests-owner-token-for-tests";
 export const runtimeToken = "runtime-token-for-tests-runtime-token-for-tests";
@@ -34,6 +36,7 @@ export const healthy: Health = {
   conversationsChanging: 0,
   restored: null,
   pendingItems: 0,
+  firewall: null,
   pendingPosts: 0,
   pendingAddresses: [],
   withdrawingPosts: 0,
@@ -97,6 +100,7 @@ export interface LogLine {
 
 export interface TestEndpoint {
   readonly operations: Operations;
+  readonly store: TestStore;
   readonly server: McpServer;
   readonly url: string;
   readonly port: number;
@@ -117,6 +121,7 @@ export interface TestEndpointOptions {
   /** 0, any free one, unless a test starts again where another endpoint was. */
   readonly port?: number;
   readonly overrides?: Partial<Operations>;
+  readonly holdTools?: HoldTools;
   readonly mode?: Mode;
   readonly tokens?: () => Tokens;
   readonly health?: McpServerOptions["health"];
@@ -134,6 +139,7 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
   const sent: Array<SendInput> = [];
   const log: Array<LogLine> = [];
   const mode = options.mode ?? "trusted-local";
+  const holdTools = options.holdTools ?? "none";
   let registered = options.registered ?? true;
 
   const listening = (listeners: Set<() => void>) => (listener: () => void) => {
@@ -198,6 +204,15 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
     eventSubscriptionStatus: webhooks.eventSubscriptionStatus,
     revokeEventSubscription: webhooks.revokeEventSubscription,
     resumeEventSubscription: webhooks.resumeEventSubscription,
+    holdTools: () => holdTools,
+    listHolds: (input) => HoldRows.list(store.db, input),
+    readHold: (holdId) => HoldRows.read(store.db, holdId),
+    discardHold: async (holdId) => store.db.transaction(() => HoldRows.discard(store.db, holdId, Date.now())),
+    releaseHold: async (holdId) => {
+      const writing = { now: Date.now(), random: randomBytes };
+      const { kind } = store.db.transaction(() => HoldRows.release(store.db, holdId, writing));
+      return { kind };
+    },
     pendingCount: () => Inbox.unreadCount(store.db),
     onPending: listening(pendingListeners),
     onCatalogChanged: listening(catalogListeners),
@@ -231,6 +246,7 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
   const clients: Array<Client> = [];
   return {
     operations,
+    store,
     server,
     url: server.url,
     port: Number(new URL(server.url).port),

@@ -12,7 +12,7 @@ export const id = (prefix: string, byteCount: number): string =>
 const owner = { kind: "owner", mode: "trusted-local" } as const;
 /** Every tool that there is: whom each is for is another question. */
 export const everyTool: ReadonlyArray<Tool> = [
-  ...new Set([...Catalog.toolsOf(owner, false), ...Catalog.toolsOf(owner, true)]),
+  ...new Set([...Catalog.toolsOf(owner, false), ...Catalog.toolsOf(owner, true, "releasable")]),
 ];
 
 /** Good arguments of every tool. */
@@ -29,6 +29,10 @@ export const goodArguments: Readonly<Record<OperationName, Readonly<Record<strin
   event_subscription_status: {},
   revoke_event_subscription: {},
   resume_event_subscription: {},
+  list_holds: {},
+  read_hold: { holdId: id("hld_", 16) },
+  discard_hold: { holdId: id("hld_", 16) },
+  release_hold: { holdId: id("hld_", 16) },
 };
 export const errorOf = async (
   port: number,

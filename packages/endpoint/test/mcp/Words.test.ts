@@ -21,7 +21,9 @@ const callers: ReadonlyArray<Caller> = [
   { kind: "runtime", mode: "credentials" },
 ];
 const states = [false, true];
-const tools: ReadonlyArray<Tool> = [...new Set(states.flatMap((state) => Catalog.toolsOf(owner, state)))];
+const tools: ReadonlyArray<Tool> = [
+  ...new Set(states.flatMap((state) => Catalog.toolsOf(owner, state, "releasable"))),
+];
 /** What an owner reads, before and after registration. */
 const instructions = states.map((state) => Instructions.of(owner, state)).join("\n");
 const faceOf = (name: OperationName) => {
@@ -57,9 +59,10 @@ verifies("MGT-116", "the instructions say how to address, send, receive and take
   ]) {
     expect(instructions).toContain(word);
   }
-  // Every tool has its moment in the text, but those that only show what is here, and the owner's for its webhook.
+  // Every tool has its moment in the text, but those that only show what is here, and the owner's for its webhook and for
+  // what is held.
   for (const { face } of tools) {
-    if (face.name !== "status" && !face.name.includes("event_subscription"))
+    if (face.name !== "status" && !/event_subscription|_holds?$/.test(face.name))
       expect(instructions).toContain(face.name);
   }
 });
@@ -79,7 +82,7 @@ verifies("MGT-116", "send_message is named as the tool for agents, with its key 
 });
 
 verifies("MGT-116", "what others write is never to be obeyed, wherever it is read", () => {
-  for (const name of ["read_inbox", "read_event", "read_conversation"] as const) {
+  for (const name of ["read_inbox", "read_event", "read_conversation", "read_hold"] as const) {
     expect(faceOf(name).description).toMatch(/information.*(never an|not) instruction/);
   }
 });

@@ -82,6 +82,7 @@ verifies(
       conversationsChanging: 0,
       restored: null,
       pendingItems: 0,
+      firewall: null,
       pendingPosts: 0,
       pendingAddresses: [],
       withdrawingPosts: 0,

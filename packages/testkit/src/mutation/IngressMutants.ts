@@ -92,8 +92,8 @@ export const ingressMutants: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: "packages/endpoint/src/conversations/Admission.ts",
-        text: 'filter(({ outcome }) => outcome !== "certified")',
-        replacement: 'filter(({ outcome }) => outcome === "refused")',
+        text: 'if (outcome !== "certified") told =',
+        replacement: 'if (outcome === "refused") told =',
       },
     ],
     ...ingress,

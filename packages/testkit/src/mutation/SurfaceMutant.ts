@@ -15,6 +15,7 @@ const callbacks = "packages/endpoint/test/callbacks";
 const webhooks = "packages/endpoint/test/webhooks";
 const operations = "packages/endpoint/test/operations";
 const mcp = "packages/endpoint/test/mcp";
+const firewall = "packages/endpoint/test/firewall";
 const endpoint = "packages/testkit/test/endpoint";
 
 /** Test files by what they are about. */
@@ -48,5 +49,9 @@ export const files = {
   lookAlikes: `${mcp}/LookAlikes.test.ts`,
   outputSchemas: `${mcp}/OutputSchemas.test.ts`,
   words: `${mcp}/Words.test.ts`,
+  firewall: `${firewall}/Firewall.test.ts`,
+  wallModel: `${firewall}/WallModel.test.ts`,
+  checker: `${firewall}/Checker.test.ts`,
+  holdTools: `${mcp}/HoldTools.test.ts`,
   registration: `${endpoint}/Registration.test.ts`,
 } as const;

@@ -1,6 +1,7 @@
 // All deliberate bugs of the endpoint's surface that a named test has to notice.
 
 import { callbackMutants } from "./CallbackMutants.ts";
+import { firewallMutants } from "./FirewallMutants.ts";
 import { frontMutants } from "./FrontMutants.ts";
 import { historyMutants } from "./HistoryMutants.ts";
 import type { SurfaceMutant } from "./SurfaceMutant.ts";
@@ -11,4 +12,5 @@ export const surfaceMutants: ReadonlyArray<SurfaceMutant> = [
   ...frontMutants,
   ...callbackMutants,
   ...webhookMutants,
+  ...firewallMutants,
 ];

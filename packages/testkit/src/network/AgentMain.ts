@@ -45,6 +45,7 @@ const answer = async (request: Request): Promise<unknown> => {
         db: agent.db,
         agent: agent.agent,
         contactPolicy: ContactPolicy.open,
+        firewall: "none",
         now: Date.now(),
       }).restored;
     case "close":

@@ -21,7 +21,10 @@ export const readEvent = Tool.define({
     openWorldHint: false,
   },
   inputSchema: JsonSchema.object({ eventId: JsonSchema.id("evt_", 32, "The event's id.") }, ["eventId"]),
-  outputSchema: JsonSchema.object({ item: JsonSchema.item, guidance: JsonSchema.guidance }, ["item"]),
+  outputSchema: JsonSchema.object(
+    { item: JsonSchema.item, guidance: JsonSchema.guidance, released: JsonSchema.released },
+    ["item"],
+  ),
   decode,
   run: (operations, { eventId }) => operations.readEvent(eventId),
 });

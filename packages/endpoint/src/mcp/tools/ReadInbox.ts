@@ -32,6 +32,7 @@ export const readInbox = Tool.define({
               deliveryToken: JsonSchema.id("dlv_", 32, "For acknowledge_delivery."),
               item: JsonSchema.item,
               guidance: JsonSchema.guidance,
+              released: JsonSchema.released,
             },
             ["deliveryToken", "item"],
           ),

@@ -1,0 +1,109 @@
+// The owner's own judge behind the rules: asks it about one item, some times where it fails, and takes nothing but a verdict of
+// the one form for an answer. What cannot be had is a hold. Implements ING-150, ING-153 and ING-154.
+
+import { setTimeout } from "node:timers/promises";
+import * as Schema from "effect/Schema";
+import * as Closed from "@social-harness/protocol/encoding/Closed";
+import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
+import type { CallbackClient } from "../callbacks/CallbackClient.ts";
+import type { Ask } from "./Ask.ts";
+import * as CheckerUrl from "./CheckerUrl.ts";
+import * as CommandChecker from "./CommandChecker.ts";
+import { CheckFailure, explain } from "./CheckFailure.ts";
+import * as HttpChecker from "./HttpChecker.ts";
+import * as Limits from "./Limits.ts";
+import type { CheckerSettings } from "./RulesFile.ts";
+import type { Subject, Verdict } from "./Verdict.ts";
+
+export interface CheckerOptions {
+  /** For a checker under https; without one such a checker cannot be reached. */
+  readonly callbacks: CallbackClient | null;
+  /** Where a command runs: the state folder. */
+  readonly folder: string;
+  /** A shorter deadline and other pauses, for tests. */
+  readonly checkMsMax?: number;
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<unknown>;
+}
+
+/** Rejects when `signal` ends it, and otherwise never. */
+export type Checker = (subject: Subject, signal: AbortSignal) => Promise<Verdict>;
+
+const upTo = (bytesMax: number) =>
+  Schema.String.check(Schema.makeFilter((text: string) => Buffer.byteLength(text) <= bytesMax));
+
+const decode = Closed.decoder(
+  Schema.Union([
+    Schema.Struct({
+      verdict: Schema.Literal("allow"),
+      guidance: Schema.optionalKey(upTo(Limits.guidanceBytesMax)),
+    }),
+    Schema.Struct({ verdict: Schema.Literal("hold"), reason: upTo(Limits.explanationBytesMax) }),
+  ]),
+);
+
+/** Throws `CheckFailure` for anything but one verdict. */
+const verdictOf = (answer: Uint8Array): Verdict => {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(answer);
+    const decoded = decode(JSON.parse(text));
+    if (decoded.verdict === "hold") {
+      return { verdict: "hold", reason: "checker", explanation: decoded.reason.toWellFormed() };
+    }
+    const { guidance = "" } = decoded;
+    return { verdict: "allow", ...(guidance === "" ? {} : { guidance: guidance.toWellFormed() }) };
+  } catch (error) {
+    const isGarbage =
+      error instanceof DecodeError || error instanceof SyntaxError || error instanceof TypeError;
+    throw isGarbage ? new CheckFailure("malformed") : error;
+  }
+};
+
+/** What a checker is told. The item is another agent's word, and comes in a field of its own. */
+const questionOf = ({ item, sender, isKnown, receivedAt }: Subject): Uint8Array =>
+  Buffer.from(
+    `${JSON.stringify({
+      item,
+      sender: { agentId: sender.agentId, agentName: sender.agentName, principalId: sender.principalId },
+      knownSender: isKnown,
+      receivedAt: new Date(receivedAt).toISOString(),
+    })}\n`,
+  );
+
+const askerOf = ({ command, url, token }: CheckerSettings, options: CheckerOptions): Ask => {
+  if (command !== undefined) return CommandChecker.create(command, options.folder);
+  const parsed = url === undefined ? null : CheckerUrl.parse(url);
+  if (parsed === null) throw new Error("a checker without a command or a good url");
+  return HttpChecker.create(parsed, token, options.callbacks);
+};
+
+/** Rejects with `CheckFailure` at the deadline. */
+const withinDeadline = async (ask: Ask, question: Uint8Array, signal: AbortSignal, msMax: number) => {
+  const deadline = AbortSignal.timeout(msMax);
+  try {
+    return verdictOf(await ask(question, AbortSignal.any([signal, deadline])));
+  } catch (error) {
+    signal.throwIfAborted();
+    throw deadline.aborted ? new CheckFailure("timeout") : error;
+  }
+};
+
+export const create = (settings: CheckerSettings, options: CheckerOptions): Checker => {
+  const ask = askerOf(settings, options);
+  const sleep = options.sleep ?? ((ms, signal) => setTimeout(ms, undefined, { signal, ref: false }));
+  const msMax = options.checkMsMax ?? Limits.checkMsMax;
+  return async (subject, signal) => {
+    const question = questionOf(subject);
+    for (let again = 0; ; again++) {
+      try {
+        return await withinDeadline(ask, question, signal, msMax);
+      } catch (error) {
+        if (!(error instanceof CheckFailure)) throw error;
+        const pauseMs = Limits.checkAgainAfterMs[again];
+        if (pauseMs === undefined) {
+          return { verdict: "hold", reason: "check-failed", explanation: explain(error.category) };
+        }
+        await sleep(pauseMs, signal);
+      }
+    }
+  };
+};

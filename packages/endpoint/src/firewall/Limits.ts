@@ -1,0 +1,46 @@
+// What the firewall takes and spends at most, each with the reason for its number. Implements ING-131, ING-136, ING-142 and ING-150 to ING-154.
+
+/** Of firewall.json: some hundred rules with their names and words. */
+export const fileBytesMax = 262_144;
+/** Rules are tried one after the other for each item. */
+export const rulesMax = 256;
+/** Names or principals in one condition. */
+export const namesMax = 1_000;
+/** An expression is for a person to read. */
+export const patternCharactersMax = 1_024;
+/**
+ * Instructions of one compiled expression. The largest message goes through so many of them in about two seconds, and
+ * nothing else runs meanwhile; what people write has a few dozen.
+ */
+export const patternInstructionsMax = 500;
+/** Characters of text after which a look at it gives way to everything else before the next one. */
+export const charactersAtOnce = 16_384;
+/** Of a rate: more items than this in one window are no flood that a person would want described. */
+export const rateItemsMax = 1_000;
+export const rateSecondsMax = 86_400;
+/** Senders whose rate is remembered; the one that was heard longest ago goes. */
+export const rateSendersMax = 1_024;
+
+export const guidanceBytesMax = 4_096;
+/** Why an item is held, in the words of a rule or of a checker. */
+export const explanationBytesMax = 1_024;
+
+/** One question to a checker, from its start to its verdict. */
+export const checkMsMax = 10_000;
+/** Of a checker's answer: both texts at their limits, each byte of them escaped, stay under it. */
+export const answerBytesMax = 65_536;
+/** Before each further question about an item that a checker failed to answer. */
+export const checkAgainAfterMs: ReadonlyArray<number> = [500, 2_000];
+
+/** Conversations whose items are judged at the same time: each may be a process or a connection. */
+export const workersMax = 8;
+/** Items of one conversation that are settled in one commit. */
+export const runItemsMax = 16;
+/** Before a conversation is tried again whose verdict the store refused. */
+export const storeRetryMs = 5_000;
+
+/** How soon a change of the file is seen, and how long it must stay as it is before it counts. */
+export const watchMs = 1_000;
+export const settledMs = 250;
+
+export const holdPageMax = 50;

@@ -1,0 +1,147 @@
+// Judges what is queued: the items of a conversation strictly one after the other, those of some conversations at the same time,
+// outside of every turn; only the verdict is written in one. Asks for nothing before it is committed, and knows no rule.
+// Implements ING-141 to ING-145 and ING-149.
+
+import { setTimeout } from "node:timers/promises";
+import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
+import type { ConversationId } from "@social-harness/protocol/identity/Identifier";
+import type { Logger } from "@social-harness/router/Logger";
+import type { Random } from "../ingress/Inbox.ts";
+import { causeOf } from "../state/Log.ts";
+import type { Database } from "../store/Database.ts";
+import * as Limits from "./Limits.ts";
+import * as Queue from "./Queue.ts";
+import type { Verdict } from "./Verdict.ts";
+
+/** Where verdicts are written: the endpoint's turns. */
+export interface Writer {
+  readonly run: <A>(work: (turn: { readonly db: Database; readonly now: number }) => A) => Promise<A>;
+}
+
+/**
+ * Verdicts about the next items of one conversation, in their order: on as many of them as it comes to, and one at least.
+ * Rejects when `signal` ends it; any other rejection is a defect.
+ */
+export type Judge = (
+  entries: ReadonlyArray<Queue.Queued>,
+  signal: AbortSignal,
+) => Promise<ReadonlyArray<Verdict>>;
+
+export interface WorkersOptions {
+  readonly db: Database;
+  readonly writer: Writer;
+  readonly judge: Judge;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Verdicts raised the number of unacknowledged items. */
+  readonly onAdmitted: () => void;
+  /** Nothing is being judged, and nothing readable is queued. */
+  readonly onIdle: () => void;
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<unknown>;
+}
+
+export interface Workers {
+  /** Notes that something of a conversation was queued in a turn; looked at once that is committed. */
+  readonly note: (conversationId: ConversationId) => void;
+  readonly committed: () => void;
+  /** Ends every check that is under way; what it was about stays queued. Resolves when nothing is written any more. */
+  readonly stop: () => Promise<void>;
+}
+
+export const start = (options: WorkersOptions): Workers => {
+  const { db, writer, judge, random, logger } = options;
+  const sleep = options.sleep ?? ((ms, signal) => setTimeout(ms, undefined, { signal, ref: false }));
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  /** Conversations in which something may wait, the one first that was looked at longest ago. */
+  const waiting = new Set<ConversationId>(Queue.conversations(db));
+  const busy = new Map<ConversationId, Promise<void>>();
+  let soon: NodeJS.Immediate | null = null;
+
+  /** Whoever has just had a turn comes after all others, also if more of it was queued meanwhile. */
+  const moveToEnd = (conversationId: ConversationId): void => {
+    waiting.delete(conversationId);
+    waiting.add(conversationId);
+  };
+
+  const settle = async (conversationId: ConversationId): Promise<void> => {
+    const entries = Queue.next(db, conversationId, Limits.runItemsMax);
+    if (entries.length === 0) return;
+    const verdicts = await judge(entries, signal);
+    signal.throwIfAborted();
+    const settled = await writer.run(({ db: written, now }) =>
+      verdicts.map((verdict, index) =>
+        Queue.settle(written, entries[index] as Queue.Queued, verdict, { now, random }),
+      ),
+    );
+    moveToEnd(conversationId);
+    for (const [index, one] of settled.entries()) {
+      const verdict = verdicts[index];
+      if (one.kind !== "held" || verdict?.verdict !== "hold") continue;
+      const level = verdict.reason === "check-failed" ? "warn" : "info";
+      logger(level, "a message is held by the firewall", {
+        hold: one.holdId,
+        reason: verdict.reason,
+        ...(verdict.rule === undefined ? {} : { rule: verdict.rule }),
+      });
+    }
+    if (settled.some(({ kind }) => kind === "admitted")) options.onAdmitted();
+  };
+
+  /** A pause of one conversation takes no worker's place. */
+  const tryLater = async (conversationId: ConversationId): Promise<void> => {
+    await sleep(Limits.storeRetryMs, signal).catch(() => undefined);
+    moveToEnd(conversationId);
+    look();
+  };
+
+  const work = async (conversationId: ConversationId): Promise<void> => {
+    try {
+      await settle(conversationId);
+    } catch (error) {
+      if (signal.aborted) return;
+      logger("error", "a queued message could not be judged and stays queued", {
+        conversation: conversationId,
+        ...causeOf(error),
+      });
+      // What cannot be read stays so; all else may pass.
+      if (!(error instanceof DecodeError)) void tryLater(conversationId);
+    }
+  };
+
+  const begin = (conversationId: ConversationId): void => {
+    waiting.delete(conversationId);
+    const done = work(conversationId).then(() => {
+      busy.delete(conversationId);
+      look();
+    });
+    busy.set(conversationId, done);
+  };
+
+  const look = (): void => {
+    if (signal.aborted) return;
+    for (const conversationId of waiting) {
+      if (busy.size >= Limits.workersMax) break;
+      if (!busy.has(conversationId)) begin(conversationId);
+    }
+    if (busy.size === 0) options.onIdle();
+  };
+
+  look();
+  return {
+    note: (conversationId) => void waiting.add(conversationId),
+    committed: () => {
+      if (waiting.size === 0 || soon !== null) return;
+      // Not within what a turn does after its commit: whoever waits for that comes first.
+      soon = setImmediate(() => {
+        soon = null;
+        look();
+      });
+    },
+    stop: async () => {
+      stopping.abort();
+      if (soon !== null) clearImmediate(soon);
+      await Promise.all(busy.values());
+    },
+  };
+};

@@ -1,0 +1,179 @@
+// Bugs of the firewall: messages that slip past it, overtake each other, are asked about too soon or by nobody, and holds that
+// say or let through more than they may.
+
+import { files, type SurfaceMutant } from "./SurfaceMutant.ts";
+
+const at = (name: string): string => `packages/endpoint/src/firewall/${name}.ts`;
+
+interface Bug {
+  readonly name: string;
+  readonly why: string;
+  readonly file: string;
+  readonly text: string;
+  readonly replacement: string;
+}
+
+const mutant = ({ name, why, file, text, replacement }: Bug, test: SurfaceMutant["test"]): SurfaceMutant => ({
+  name,
+  why,
+  edits: [{ file, text, replacement }],
+  test,
+});
+
+const way = (title: string): SurfaceMutant["test"] => ({ file: files.firewall, title });
+const model: SurfaceMutant["test"] = { file: files.wallModel, title: "in any order of posts" };
+const checker = (title: string): SurfaceMutant["test"] => ({ file: files.checker, title });
+const tools = (title: string): SurfaceMutant["test"] => ({ file: files.holdTools, title });
+
+export const firewallMutants: ReadonlyArray<SurfaceMutant> = [
+  mutant(
+    {
+      name: "failure-overtakes",
+      why: "What is told of an own post must not pass what its conversation has waiting.",
+      file: at("Firewall"),
+      text: '((mode === "on" && isJudged) || Queue.has(db, conversationId))',
+      replacement: '(mode === "on" && isJudged)',
+    },
+    way("overtakes nothing"),
+  ),
+  mutant(
+    {
+      name: "old-file-in-force",
+      why: "Between two changes of the file the older one must not open the wall.",
+      file: at("Firewall"),
+      text: "if (isClosing || file !== content || writer === null) return;",
+      replacement: "if (isClosing || writer === null) return;",
+    },
+    way("lets nothing through"),
+  ),
+  mutant(
+    {
+      name: "broken-file-allows",
+      why: "A file that cannot be used must let nothing through.",
+      file: at("Firewall"),
+      text: '{ verdict: "hold", reason: "rules-unreadable" }',
+      replacement: '{ verdict: "allow" }',
+    },
+    way("a file that cannot be used"),
+  ),
+  mutant(
+    {
+      name: "asked-before-the-commit",
+      why: "A turn that comes to nothing must not have asked anybody.",
+      file: at("Workers"),
+      text: "note: (conversationId) => void waiting.add(conversationId),",
+      replacement: "note: (conversationId) => (waiting.add(conversationId), look()),",
+    },
+    way("whose turn came to nothing"),
+  ),
+  mutant(
+    {
+      name: "two-checks-of-one-conversation",
+      why: "Items of one conversation are judged one after the other.",
+      file: at("Workers"),
+      text: "if (!busy.has(conversationId)) begin(conversationId);",
+      replacement: "begin(conversationId);",
+    },
+    model,
+  ),
+  mutant(
+    {
+      name: "newest-first",
+      why: "Items of one conversation are settled in their order.",
+      file: at("Queue"),
+      text: "ORDER BY sequence LIMIT ?",
+      replacement: "ORDER BY sequence DESC LIMIT ?",
+    },
+    model,
+  ),
+  mutant(
+    {
+      name: "queue-row-stays",
+      why: "An item that is settled must not be settled again.",
+      file: at("Queue"),
+      text: "if (!remove(db, entry)) throw",
+      replacement: "if (entry.sequence < 0) throw",
+    },
+    model,
+  ),
+  mutant(
+    {
+      name: "guidance-forgotten",
+      why: "An allow brings its guidance with it.",
+      file: at("Queue"),
+      text: "verdict.guidance === undefined",
+      replacement: "verdict.guidance !== undefined",
+    },
+    way("private until its check allows it"),
+  ),
+  mutant(
+    {
+      name: "group-outlives-the-deadline",
+      why: "A checker that hangs must not leave behind what it has started.",
+      file: at("CommandChecker"),
+      text: 'process.kill(-pid, "SIGKILL")',
+      replacement: 'child.kill("SIGKILL")',
+    },
+    checker("killed with all that it started"),
+  ),
+  mutant(
+    {
+      name: "checker-sees-the-environment",
+      why: "A secret that the daemon was started with is none of the checker's business.",
+      file: at("CommandChecker"),
+      text: "env: environment,",
+      replacement: "env: { ...process.env, ...environment },",
+    },
+    checker("nothing of this process's environment"),
+  ),
+  mutant(
+    {
+      name: "endless-answer",
+      why: "Memory must stay flat, whatever a checker says.",
+      file: at("HttpChecker"),
+      text: "bytes > Limits.answerBytesMax",
+      replacement: "bytes > 1_000_000_000",
+    },
+    checker("followed nowhere"),
+  ),
+  mutant(
+    {
+      name: "failed-check-allows",
+      why: "A checker that is down lets nothing through.",
+      file: at("Checker"),
+      text: '{ verdict: "hold", reason: "check-failed", explanation: explain(error.category) }',
+      replacement: '{ verdict: "allow" }',
+    },
+    checker("ends badly"),
+  ),
+  mutant(
+    {
+      name: "release-twice",
+      why: "A hold that has ended must not end again.",
+      file: at("HoldRows"),
+      text: "WHERE hold_id = ? AND ending IS NULL",
+      replacement: "WHERE hold_id = ?",
+    },
+    tools("never reaches the model"),
+  ),
+  mutant(
+    {
+      name: "released-unmarked",
+      why: "The model must see that an item comes after its turn.",
+      file: at("HoldRows"),
+      text: "released: true,",
+      replacement: "",
+    },
+    tools("says so beside it"),
+  ),
+  mutant(
+    {
+      name: "hold-tools-for-everybody",
+      why: "What is held must be invisible to whoever is not the owner.",
+      file: "packages/endpoint/src/mcp/Catalog.ts",
+      text: 'kind === "owner" ?',
+      replacement: 'kind !== "owner" ?',
+    },
+    tools("nobody else ever"),
+  ),
+];
