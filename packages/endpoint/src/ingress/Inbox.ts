@@ -195,7 +195,7 @@ export const oldestUnread = (db: Database): Unread | null =>
     );
     if (first === undefined || first.sequence === null) return null;
     const row = db.get(
-      "SELECT delivery_token, item, guidance, admitted_at FROM inbox WHERE sequence = ?",
+      "SELECT delivery_token, item, guidance, released, admitted_at FROM inbox WHERE sequence = ?",
       Number(first.sequence),
     ) as Row;
     return { delivery: deliveryOf(row), admittedAt: Number(row.admitted_at) };

@@ -42,11 +42,11 @@ verifies(
   },
 );
 
-verifies("ING-96", "the owner's guidance stands beside the item, never inside it", async () => {
+verifies(["ING-96", "ING-165"], "the owner's words stand beside the item, never inside it", async () => {
   const { bench, got } = await scripted();
   bench.db.transaction(() => {
-    Inbox.admit(bench.db, { item: itemOf("guided"), now: bench.now, random: seededRandom("guided") });
-    bench.db.run("UPDATE inbox SET guidance = 'ask me first'");
+    const writing = { now: bench.now, random: seededRandom("guided") };
+    Inbox.admit(bench.db, { item: itemOf("guided"), guidance: "ask me first", released: true, ...writing });
   });
   bench.webhooks.wake();
   await bench.settle();
@@ -54,6 +54,7 @@ verifies("ING-96", "the owner's guidance stands beside the item, never inside it
     kind: "item",
     item: itemOf("guided"),
     guidance: "ask me first",
+    released: true,
   });
 });
 
