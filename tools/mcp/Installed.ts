@@ -1,4 +1,4 @@
-// The official tools, in a folder of their own so that they weigh on nobody's `npm ci`: installed on first use and again
+// The tools of others, in a folder of their own so that they weigh on nobody's `npm ci`: installed on first use and again
 // whenever their lock changes, without running a script of any of them.
 
 import { spawnSync } from "node:child_process";
@@ -18,7 +18,7 @@ const isCurrent = (): boolean => {
 };
 
 const install = (): void => {
-  process.stdout.write("Installing the official tools into tools/mcp/node_modules ...\n");
+  process.stdout.write("Installing the tools of others into tools/mcp/node_modules ...\n");
   const { status } = spawnSync("npm", ["ci", "--ignore-scripts", "--prefix", folder], {
     // npm writes what it does to the first stream; here that is for whoever waits, and no result.
     stdio: ["ignore", process.stderr, process.stderr],
