@@ -123,7 +123,7 @@ export const create = (options: DeliveryOptions): Delivery => {
       return;
     }
     const leaseLeft = leaseEndsAt - now;
-    if (!LifeCycle.delivers(standing.state)) return wakeIn(leaseLeft);
+    if (!LifeCycle.delivers(standing.state) || leaseLeft < Limits.leaseRestMsMin) return wakeIn(leaseLeft);
     const wait = standing.dueAt - now;
     // No wait is longer: what seems to be comes from a clock that was set back since.
     if (wait > 0 && wait <= Limits.retryMsMax) return wakeIn(Math.min(wait, leaseLeft));

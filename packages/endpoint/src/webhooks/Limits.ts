@@ -4,6 +4,11 @@
 export const leaseMsMax = 86_400_000;
 /** A shorter lease would be refreshed more often than events come. */
 export const leaseMsMin = 60_000;
+/**
+ * No attempt starts this near to the end of a lease: as long as a callback may take. Some receivers answer 410 to what arrives
+ * when the lease is over by their clock, and a 410 is for good.
+ */
+export const leaseRestMsMin = 10_000;
 
 /** A refresh repeats within minutes; whoever holds a URL now is asked again before long. */
 export const verificationMsMax = 600_000;

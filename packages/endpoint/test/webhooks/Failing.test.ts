@@ -76,6 +76,28 @@ verifies(
 
 verifies(
   "ING-83",
+  "no attempt starts in the last ten seconds of a lease, and a refresh begins it",
+  async () => {
+    const { bench, got } = await scripted([]);
+    await bench.webhooks.subscribe("runtime", { url, secret, ttlMs: 60_000 });
+    await bench.advance(60_000 - Limits.leaseRestMsMin);
+    bench.admit("in time");
+    await bench.settle();
+    const before = got.length;
+    expect(bench.webhooks.eventSubscriptionStatus()).toMatchObject({ failedAttempts: 0 });
+    await bench.advance(1);
+    bench.admit("too late");
+    await bench.advance(Limits.leaseRestMsMin - 2);
+    expect(got).toHaveLength(before);
+    expect(bench.webhooks.eventSubscriptionStatus()).toMatchObject({ state: "active" });
+    await bench.webhooks.subscribe("runtime", { url, secret, ttlMs: 60_000 });
+    await bench.settle();
+    expect(got).toHaveLength(before + 1);
+  },
+);
+
+verifies(
+  "ING-83",
   "an expired registration delivers nothing, and a refresh goes on with the same bytes and count",
   async () => {
     const script = await scripted([answered(500)]);

@@ -5,6 +5,8 @@ import type { SubscribeInput } from "../../src/operations/EventSubscription.ts";
 
 const [secondMs, minuteMs, hourMs] = [1_000, 60_000, 3_600_000];
 const [cacheMs, longestWaitMs, dayMs] = [10 * minuteMs, 5 * minuteMs, 24 * hourMs];
+/** Nothing is begun this near to the end of a lease. */
+const restMs = 10 * secondMs;
 
 export type Answer = 200 | 404 | 410 | 413 | 500 | 503 | "lost" | "hangs";
 
@@ -86,6 +88,7 @@ export class WebhookModel {
       this.#noteLease();
       const it = this.registered;
       if (it === null || (it.state !== "active" && it.state !== "retrying") || it.due > this.now) return;
+      if (it.lease - this.now < restMs) return;
       this.offered ??= this.unread[0] ?? null;
       if (this.offered === null) return;
       const item = this.offered;
