@@ -25,7 +25,7 @@ export interface PipelineOptions {
 
 export interface Pipeline {
   readonly db: () => Database;
-  /** What the first life has begun: its commits, questions and deliveries, in words. */
+  /** What was begun: questions, deliveries, and commits by what they changed. Of use where nothing dies. */
   readonly steps: ReadonlyArray<string>;
   readonly died: () => boolean;
   readonly start: () => Promise<void>;
@@ -42,6 +42,28 @@ interface Timer {
   readonly at: number;
   readonly fire: () => void;
 }
+
+/** What a post passes on its way, each with what counts it. */
+const places = {
+  record: "count(*) FROM record",
+  pending: "count(*) FROM pending",
+  queue: "count(*) FROM firewall_queue",
+  hold: "count(*) FROM firewall_hold",
+  inbox: "count(*) FROM inbox",
+  due: "coalesce(max(inbox.sequence), 0) FROM webhook_occurrence JOIN inbox USING (delivery_token)",
+  receipt: "count(*) FROM inbox WHERE acknowledged_at IS NOT NULL",
+  failure: "coalesce(sum(failed_attempts), 0) FROM webhook_registration",
+};
+const placesSql = `SELECT ${Object.entries(places)
+  .map(([name, counted]) => `(SELECT ${counted}) AS "${name}"`)
+  .join(", ")}`;
+
+type Rows = Readonly<Record<string, unknown>>;
+const rows = (db: Database): Rows => db.get(placesSql) as Rows;
+const changeOf = (before: Rows, after: Rows): string => {
+  const changed = Object.keys(places).filter((name) => before[name] !== after[name]);
+  return ["commit", ...changed].join(" ");
+};
 
 const url = urlOf("https://receiver.example/hook");
 const never = new Promise<never>(() => undefined);
@@ -101,11 +123,13 @@ export const create = (options: PipelineOptions): Pipeline => {
         check();
         if (depth > 0) return store.db.transaction(body);
         const at = step("commit");
+        const before = rows(store.db);
         depth += 1;
         try {
           return store.db.transaction(body);
         } finally {
           depth -= 1;
+          steps[at - 1] = changeOf(before, rows(store.db));
           dies(at, "after");
         }
       },
