@@ -71,6 +71,7 @@ interface Store {
   }>;
 }
 
+const heldSql = "SELECT record_hash FROM firewall_hold WHERE ending IS NOT 'released'";
 const countOf = (sqlite: DatabaseSync, sql: string): number =>
   Number((sqlite.prepare(sql).get() as Row)["n"]);
 
@@ -116,11 +117,7 @@ const readStore = (path: string): Store => {
         recordHash: row["record_hash"] as string,
         item: row["item"] as string,
       })),
-      held: new Set(
-        all("SELECT record_hash FROM firewall_hold WHERE ending IS NOT 'released'").map(
-          (row) => row["record_hash"] as string,
-        ),
-      ),
+      held: new Set(all(heldSql).map((row) => row["record_hash"] as string)),
       waiting: {
         pending: countOf(
           sqlite,
