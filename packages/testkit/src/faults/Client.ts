@@ -98,7 +98,8 @@ export interface EndpointClient {
   readonly drop: () => Promise<void>;
 }
 
-export const create = (resident: Resident): EndpointClient => {
+/** `tokenOf` reads the owner's token where the daemon asks for one. */
+export const create = (resident: Resident, tokenOf?: () => string): EndpointClient => {
   let connected: { readonly life: number; readonly client: Promise<Client> } | null = null;
 
   const connect = async (ready: unknown): Promise<Client> => {
@@ -106,7 +107,11 @@ export const create = (resident: Resident): EndpointClient => {
       { name: "social-harness-faults", version: "0.1.0" },
       { versionNegotiation: { mode: { pin: "2026-07-28" }, probe: { timeoutMs: callMsMax } } },
     );
-    await client.connect(new StreamableHTTPClientTransport(new URL(decodeReady(ready).mcpUrl)));
+    const headers: Record<string, string> =
+      tokenOf === undefined ? {} : { authorization: `Bearer ${tokenOf()}` };
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(decodeReady(ready).mcpUrl), { requestInit: { headers } }),
+    );
     return client;
   };
 

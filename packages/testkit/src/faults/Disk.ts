@@ -1,6 +1,7 @@
 // What one endpoint's store says, read from the file by whoever is not its daemon: of a running daemon in one snapshot, of
 // a dead one from a copy, so that its next life meets the files exactly as the kill left them.
 
+import { createHash } from "node:crypto";
 import { copyFileSync, existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { State } from "@social-harness/protocol/conversation/State";
@@ -38,6 +39,9 @@ export interface StoredConversation {
   /** Remote posts in the order in which they became items, and then those that wait for it. */
   readonly admitted: ReadonlyArray<string>;
   readonly pending: ReadonlyArray<string>;
+  /** What its firewall holds, in the order of the verdicts, and has not judged. */
+  readonly held: ReadonlyArray<string>;
+  readonly queued: ReadonlyArray<string>;
 }
 
 export interface Intent {
@@ -53,6 +57,21 @@ export interface Token {
   readonly isAcknowledged: boolean;
 }
 
+/** A row of the inbox with what is bound to its token. */
+export interface StoredItem {
+  readonly token: string;
+  readonly recordHash: string | null;
+  readonly digest: string;
+  readonly guidance: string | null;
+  readonly acknowledgedAt: number | null;
+}
+
+export interface Hold {
+  readonly recordHash: string;
+  readonly reason: string;
+  readonly explanation: string | null;
+}
+
 export interface Disk {
   readonly name: string;
   readonly agentId: string;
@@ -65,12 +84,19 @@ export interface Disk {
   readonly shownVotes: ReadonlyArray<Vote>;
   readonly intents: ReadonlyArray<Intent>;
   readonly tokens: ReadonlyArray<Token>;
+  /** In the order of their admission. */
+  readonly items: ReadonlyArray<StoredItem>;
+  readonly holds: ReadonlyArray<Hold>;
   readonly outbox: number;
   /** When it took itself for an old copy of what it had; null for never. */
   readonly lostAt: string | null;
 }
 
 type Row = Readonly<Record<string, string | number | null>>;
+
+/** Items are compared by it, in a store and at a receiver. */
+export const digestOf = (content: string | Uint8Array): string =>
+  createHash("sha256").update(content).digest("base64url");
 
 const votesOf = (
   at: Pick<Vote, "conversationId" | "height" | "round" | "recordHash">,
@@ -145,6 +171,14 @@ const readAll = (db: DatabaseSync, name: string): Disk => {
         "SELECT record_hash FROM pending WHERE conversation_id = ? ORDER BY sequence",
         conversationId,
       ),
+      held: hashes(
+        "SELECT record_hash FROM firewall_hold WHERE conversation_id = ? ORDER BY sequence",
+        conversationId,
+      ),
+      queued: hashes(
+        "SELECT record_hash FROM firewall_queue WHERE conversation_id = ? AND record_hash IS NOT NULL ORDER BY sequence",
+        conversationId,
+      ),
     };
   });
   const ownVotes = all("SELECT * FROM own_vote").map((row): Vote => {
@@ -182,6 +216,20 @@ const readAll = (db: DatabaseSync, name: string): Disk => {
       token: String(row["delivery_token"]),
       recordHash: row["record_hash"] as string | null,
       isAcknowledged: row["acknowledged_at"] !== null,
+    })),
+    items: all(
+      "SELECT delivery_token, record_hash, item, guidance, acknowledged_at FROM inbox ORDER BY sequence",
+    ).map((row) => ({
+      token: String(row["delivery_token"]),
+      recordHash: row["record_hash"] as string | null,
+      digest: digestOf(String(row["item"])),
+      guidance: row["guidance"] as string | null,
+      acknowledgedAt: row["acknowledged_at"] as number | null,
+    })),
+    holds: all("SELECT record_hash, reason, explanation FROM firewall_hold ORDER BY sequence").map((row) => ({
+      recordHash: String(row["record_hash"]),
+      reason: String(row["reason"]),
+      explanation: row["explanation"] as string | null,
     })),
     outbox: Number(all("SELECT count(*) AS waiting FROM outbox")[0]?.["waiting"]),
     lostAt: (all("SELECT CAST(value AS TEXT) AS value FROM setting WHERE name = 'memory_lost_at'")[0]?.[

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as DiskOracle from "../network/DiskOracle.ts";
 import * as DiskLaws from "./DiskLaws.ts";
 import * as Histories from "./Histories.ts";
+import type * as IngressLaws from "./IngressLaws.ts";
 import * as Plan from "./Plan.ts";
 import { journalsOf, judgeDisks, patienceMs, type Stage } from "./Stage.ts";
 
@@ -15,7 +16,10 @@ export const drain = async (stage: Stage, settled: ReadonlyArray<Promise<unknown
   const { books, faults } = stage;
   const done = Promise.all(settled).then(() => true);
   const seen = (): number =>
-    [...journalsOf(stage).values()].reduce((sum, journal) => sum + journal.entries().length, 0);
+    [...journalsOf(stage).values()].reduce(
+      (sum, journal) => sum + journal.entries().length,
+      stage.ingress?.attempts() ?? 0,
+    );
   let last = -1;
   for (;;) {
     const waited = await Promise.race([
@@ -36,8 +40,14 @@ export const drain = async (stage: Stage, settled: ReadonlyArray<Promise<unknown
   }
 };
 
-/** Reads, verifies, exports; then stops everybody and judges the disks a last time. The number of verified records. */
-export const conclude = async (stage: Stage): Promise<number> => {
+export interface Conclusion {
+  readonly recordsVerified: number;
+  /** Null where nobody is hooked. */
+  readonly ingress: IngressLaws.Counts | null;
+}
+
+/** Reads, verifies, exports; then stops everybody and judges the disks a last time. */
+export const conclude = async (stage: Stage): Promise<Conclusion> => {
   const { options, endpoints, books, faults, network, newcomers, residents } = stage;
   const { registryKey } = network.description;
   const counts = await Promise.all(
@@ -65,5 +75,8 @@ export const conclude = async (stage: Stage): Promise<number> => {
     { quiet: true },
   );
   for (const problem of verdict.problems) faults.add(problem);
-  return counts.reduce((sum, count) => sum + count, 0);
+  return {
+    recordsVerified: counts.reduce((sum, count) => sum + count, 0),
+    ingress: stage.ingress?.judge(late, books) ?? null,
+  };
 };

@@ -2,6 +2,7 @@
 // of its host.
 
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import * as path from "node:path";
 import * as Configuration from "@social-harness/endpoint/state/Configuration";
 import * as Identity from "@social-harness/endpoint/state/Identity";
@@ -16,6 +17,7 @@ export interface Endpoint {
   readonly name: string;
   readonly state: string;
   readonly database: string;
+  readonly runtimeToken: string;
   /** Where its host keeps what it has read and acknowledged. */
   readonly journalFile: string;
   readonly resident: Resident.Resident;
@@ -26,23 +28,29 @@ export interface EndpointOptions {
   readonly name: string;
   readonly folder: string;
   readonly network: NetworkDescription;
+  /** Puts more into the state folder before its daemon is started, in credentials mode then; returns its further arguments. */
+  readonly prepare: ((state: StateFolder.StateFolder) => ReadonlyArray<string>) | null;
   readonly onUnexpectedEnd: (how: string) => void;
 }
 
 /** Makes the state folder of a new agent, starts its daemon for the first time and registers it. */
 export const settle = async (options: EndpointOptions): Promise<Endpoint> => {
-  const { name, folder, network, onUnexpectedEnd } = options;
+  const { name, folder, network, prepare, onUnexpectedEnd } = options;
   const state = StateFolder.open(path.join(folder, "agents", name));
   Identity.create(state, (byteCount) => randomBytes(byteCount));
   Configuration.save(state, Configuration.resolve({ file: JSON.stringify(network) }));
+  const further = prepare?.(state) ?? [];
   const daemon = Resident.create({
     name,
     file: binary,
-    args: ["daemon", "--state", state.path, "--port", "0", "--json"],
+    args: ["daemon", "--state", state.path, "--port", "0", "--json", ...further],
     log: path.join(folder, `${name}.stderr`),
     onUnexpectedEnd,
   });
-  const client = Client.create(daemon);
+  const client = Client.create(
+    daemon,
+    prepare === null ? undefined : () => readFileSync(state.ownerToken, "utf8"),
+  );
   await Resident.startFirst(daemon);
   const { kind } = await client.call("register", {
     operationId: OperationId.fromBytes(randomBytes(16)),
@@ -54,6 +62,7 @@ export const settle = async (options: EndpointOptions): Promise<Endpoint> => {
     name,
     state: state.path,
     database: state.database,
+    runtimeToken: state.runtimeToken,
     journalFile: path.join(folder, `${name}.journal`),
     client,
     resident: {

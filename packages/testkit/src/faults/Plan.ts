@@ -13,6 +13,10 @@ export const cast: ReadonlyArray<string> = [
   "fay-agent",
 ];
 
+/** With `ingress`, these agents' hosts are reached by webhook, and the second one's owner has a firewall. */
+export const hooked: ReadonlyArray<string> = ["ada-agent", "bob-agent"];
+export const walled = "bob-agent";
+
 /** Registry and Router in one process, as `network start` runs them, or each in its own. */
 export type Services = "together" | "apart";
 
@@ -29,7 +33,8 @@ export interface Conversation {
 
 export interface Aim {
   readonly endpoint: string;
-  readonly tool: "send_message" | "acknowledge_delivery";
+  /** A `delivery` is one that reaches the receiver of a webhook. */
+  readonly tool: "send_message" | "acknowledge_delivery" | "delivery";
   readonly lateMs: number;
 }
 
@@ -51,6 +56,7 @@ export interface Strike {
 
 export interface Plan {
   readonly seed: number;
+  readonly ingress: boolean;
   readonly services: Services;
   readonly conversations: ReadonlyArray<Conversation>;
   readonly strikes: ReadonlyArray<Strike>;
@@ -60,6 +66,8 @@ export interface PlanOptions {
   readonly seed: number;
   readonly rounds: number;
   readonly services?: Services;
+  /** Some agents have webhooks and a firewall, and most strikes are theirs. */
+  readonly ingress?: boolean;
   /** Every strike is a pause that lasts so long; without it, most are kills and pauses are short. */
   readonly pauseMs?: number;
 }
@@ -98,16 +106,29 @@ const awayMsMax = 300;
 const againMsMax = 1_200;
 const pauseMsMax = 2_000;
 
-const strikeOf = (random: Random, services: Services, pauseMs: number | undefined): Strike => {
+/** What a kill has to do with: mostly the call of a tool, at a hooked endpoint as often a delivery to its receiver. */
+const toolOf = (random: Random, endpoint: string, ingress: boolean): Aim["tool"] => {
+  if (ingress && hooked.includes(endpoint) && random.chance(0.6)) return "delivery";
+  return random.chance(0.7) ? "send_message" : "acknowledge_delivery";
+};
+
+const strikeOf = (
+  random: Random,
+  services: Services,
+  ingress: boolean,
+  pauseMs: number | undefined,
+): Strike => {
   const everybody = [...cast, ...serviceNames[services]];
   const draw = random.next();
-  const first = random.chance(0.25) ? random.pick(serviceNames[services]) : random.pick(cast);
+  const endpoints = ingress ? [...cast, ...hooked, ...hooked, ...hooked] : cast;
+  const first = random.chance(0.25) ? random.pick(serviceNames[services]) : random.pick(endpoints);
   const another = random.pick(everybody.filter((name) => name !== first));
   const kind = random.chance(0.1) || pauseMs !== undefined ? "pause" : "kill";
   const again = random.chance(0.4) ? (random.chance(0.3) ? 2 : 1) : 0;
+  const endpoint = cast.includes(first) ? first : random.pick(cast);
   const aim: Aim = {
-    endpoint: cast.includes(first) ? first : random.pick(cast),
-    tool: random.chance(0.7) ? "send_message" : "acknowledge_delivery",
+    endpoint,
+    tool: toolOf(random, endpoint, ingress),
     lateMs: random.below(lateMsMax),
   };
   const victims = kind === "pause" || draw < 0.82 ? [first] : draw < 0.93 ? [first, another] : everybody;
@@ -122,15 +143,17 @@ const strikeOf = (random: Random, services: Services, pauseMs: number | undefine
   };
 };
 
-export const make = ({ seed, rounds, services: wanted, pauseMs }: PlanOptions): Plan => {
+export const make = ({ seed, rounds, services: wanted, ingress = false, pauseMs }: PlanOptions): Plan => {
   const random = randomOf(seed, "plan");
   const services = random.pick<Services>(["together", "apart"]);
   const conversations = [
     ...fromTheBeginning.map((members) => ({ members, opensAt: 0 })),
     ...later.map((members) => ({ members, opensAt: 1 + random.below(Math.max(rounds - 1, 1)) })),
   ];
-  const strikes = Array.from({ length: rounds }, () => strikeOf(random, wanted ?? services, pauseMs));
-  return { seed, services: wanted ?? services, conversations, strikes };
+  const strikes = Array.from({ length: rounds }, () =>
+    strikeOf(random, wanted ?? services, ingress, pauseMs),
+  );
+  return { seed, ingress, services: wanted ?? services, conversations, strikes };
 };
 
 /** One strike in words. */

@@ -7,6 +7,7 @@ import * as Consumer from "./Consumer.ts";
 import * as Ending from "./Ending.ts";
 import type { Endpoint } from "./Endpoint.ts";
 import { Faults } from "./Fault.ts";
+import type * as IngressLaws from "./IngressLaws.ts";
 import * as Plan from "./Plan.ts";
 import * as Process from "./Process.ts";
 import {
@@ -26,6 +27,8 @@ export interface Outcome {
   readonly kills: number;
   readonly newcomers: number;
   readonly recordsVerified: number;
+  /** What came to the receiver of the webhooks; null where there is none. */
+  readonly ingress: IngressLaws.Counts | null;
   /** The longest that an author waited for an answer. Told, not judged: it depends on the machine. */
   readonly longestWaitMs: number;
 }
@@ -36,9 +39,10 @@ const lookMs = 50;
 const aimMsMax = 2_000;
 
 /** Waits until the aim is taken: a moment into a call, or for nothing when there is none. */
-const taken = async ({ endpoints }: Stage, { endpoint, tool, lateMs }: Plan.Aim): Promise<void> => {
+const taken = async ({ endpoints, ingress }: Stage, { endpoint, tool, lateMs }: Plan.Aim): Promise<void> => {
   const target = endpoints.find(({ name }) => name === endpoint);
-  await Promise.race([target?.client.nextCall(tool), sleep(aimMsMax, undefined, { ref: false })]);
+  const begun = tool === "delivery" ? ingress?.nextDelivery(endpoint) : target?.client.nextCall(tool);
+  await Promise.race([begun, sleep(aimMsMax, undefined, { ref: false })]);
   await sleep(lateMs);
 };
 
@@ -80,12 +84,18 @@ const untilTraffic = async ({ books, faults }: Stage, posts: number): Promise<vo
 };
 
 const perform = async (stage: Stage): Promise<Outcome> => {
-  const { options, faults, books, endpoints, newcomers } = stage;
+  const { options, faults, books, endpoints, newcomers, ingress } = stage;
   const { plan, say } = options;
   let writing = true;
   let written = false;
-  const consuming = endpoints.map(({ name, client, journalFile }) =>
-    Consumer.consume({
+  const consuming = endpoints.map((endpoint) => {
+    const { name, client, journalFile } = endpoint;
+    if (ingress?.isHooked(name) === true)
+      return ingress.host(
+        endpoint,
+        (arrived) => faults.sentences.length === 0 && (!written || arrived < books.owedTo(name)),
+      );
+    return Consumer.consume({
       name,
       client,
       journalFile,
@@ -93,8 +103,8 @@ const perform = async (stage: Stage): Promise<Outcome> => {
       random: Plan.randomOf(plan.seed, `consumer ${name}`),
       goesOn: (seen, isEmpty) =>
         faults.sentences.length === 0 && (!written || !isEmpty || seen < books.owedTo(name)),
-    }),
-  );
+    });
+  });
   const goesOn = (): boolean => writing && faults.sentences.length === 0;
   const authors: Array<Promise<void>> = [newcomers.arrive(goesOn)];
   const open = (round: number): void => {
@@ -124,7 +134,8 @@ const perform = async (stage: Stage): Promise<Outcome> => {
     written = true;
   });
   await Ending.drain(stage, [closing, ...consuming]);
-  const recordsVerified = faults.sentences.length === 0 ? await Ending.conclude(stage) : 0;
+  const conclusion =
+    faults.sentences.length === 0 ? await Ending.conclude(stage) : { recordsVerified: 0, ingress: null };
   const items = [...journalsOf(stage).values()].reduce((sum, journal) => sum + journal.entries().length, 0);
   return {
     faults: faults.sentences,
@@ -132,7 +143,7 @@ const perform = async (stage: Stage): Promise<Outcome> => {
     items,
     kills,
     newcomers: newcomers.count(),
-    recordsVerified,
+    ...conclusion,
     longestWaitMs: books.longestWaitMs(),
   };
 };
@@ -140,13 +151,16 @@ const perform = async (stage: Stage): Promise<Outcome> => {
 /** Performs the plan. Every process is gone when this resolves or rejects. */
 export const run = async (options: RunOptions): Promise<Outcome> => {
   const faults = new Faults();
+  let stage: Stage | null = null;
   try {
-    return await perform(await raise(options, faults));
+    stage = await raise(options, faults);
+    return await perform(stage);
   } catch (error) {
     // Also ends whoever still writes and reads.
     faults.add(`the run itself failed: ${String(error)}`);
     throw error;
   } finally {
     Process.endAll();
+    stage?.ingress?.close();
   }
 };

@@ -3,11 +3,13 @@
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import * as Bindings from "./Bindings.ts";
 import * as Books from "./Books.ts";
 import * as Disk from "./Disk.ts";
 import * as DiskLaws from "./DiskLaws.ts";
 import * as Endpoint from "./Endpoint.ts";
 import type { Faults } from "./Fault.ts";
+import * as Ingress from "./Ingress.ts";
 import * as Journal from "./Journal.ts";
 import * as Newcomers from "./Newcomers.ts";
 import * as Plan from "./Plan.ts";
@@ -32,15 +34,27 @@ export interface Stage {
   readonly endpoints: ReadonlyArray<Endpoint.Endpoint>;
   readonly newcomers: Newcomers.Newcomers;
   readonly residents: ReadonlyMap<string, Resident.Resident>;
+  readonly bindings: Bindings.Bindings;
+  /** Null where nobody is hooked. */
+  readonly ingress: Ingress.Ingress | null;
 }
 
 /** Starts the network and every endpoint. */
 export const raise = async (options: RunOptions, faults: Faults): Promise<Stage> => {
   const { folder, plan } = options;
   const onUnexpectedEnd = (how: string): void => faults.add(`${how}; its last words are in ${folder}`);
+  const ingress = plan.ingress ? await Ingress.open({ plan, folder, faults }) : null;
   const network = await Services.start({ services: plan.services, folder, onUnexpectedEnd });
   const endpoints = await Promise.all(
-    Plan.cast.map((name) => Endpoint.settle({ name, folder, network: network.description, onUnexpectedEnd })),
+    Plan.cast.map((name) =>
+      Endpoint.settle({
+        name,
+        folder,
+        network: network.description,
+        prepare: ingress?.isHooked(name) === true ? (state) => Ingress.prepare(name, state) : null,
+        onUnexpectedEnd,
+      }),
+    ),
   );
   const residents = [...network.residents, ...endpoints.map(({ resident }) => resident)];
   return {
@@ -55,6 +69,8 @@ export const raise = async (options: RunOptions, faults: Faults): Promise<Stage>
       faults,
     }),
     residents: new Map(residents.map((resident) => [resident.name, resident])),
+    bindings: Bindings.create(),
+    ingress,
   };
 };
 
@@ -64,23 +80,31 @@ export const residentOf = ({ residents }: Stage, name: string): Resident.Residen
   return found;
 };
 
-/** The journal of every host, as its file has it now. */
-export const journalsOf = ({ endpoints }: Pick<Stage, "endpoints">): ReadonlyMap<string, Journal.Journal> =>
-  new Map(endpoints.map(({ name, journalFile }) => [name, Journal.open(journalFile)]));
+/** The journal of every host that reads an inbox, as its file has it now. */
+export const journalsOf = ({
+  endpoints,
+  ingress,
+}: Pick<Stage, "endpoints" | "ingress">): ReadonlyMap<string, Journal.Journal> =>
+  new Map(
+    endpoints
+      .filter(({ name }) => ingress?.isHooked(name) !== true)
+      .map(({ name, journalFile }) => [name, Journal.open(journalFile)]),
+  );
 
 /** Holds the stores of everybody against the laws of every instant. Runs in one go: nothing happens here meanwhile. */
 export const judgeDisks = (
-  { options, endpoints, books, faults }: Stage,
+  { options, endpoints, books, faults, bindings, ingress }: Stage,
   dead: ReadonlyArray<string>,
 ): DiskLaws.Readings => {
   const copies = join(options.folder, "disks");
   mkdirSync(copies, { recursive: true });
-  const journals = journalsOf({ endpoints });
+  const journals = journalsOf({ endpoints, ingress });
   const readAll = (): ReadonlyArray<Disk.Disk> =>
     endpoints.map(({ name, database }) =>
       dead.includes(name) ? Disk.readDead(name, database, join(copies, name)) : Disk.read(name, database),
     );
   const readings = { early: readAll(), late: readAll() };
   DiskLaws.askAlways(readings, books, journals, faults);
+  for (const disks of [readings.early, readings.late]) bindings.ask(disks, faults);
   return readings;
 };

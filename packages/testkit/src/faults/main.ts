@@ -17,6 +17,9 @@ const program = {
     rounds: ProgramOptions.wholeNumber("N", "how many strikes; 50 where it is left out", 1),
     seed: ProgramOptions.wholeNumber("S", "decides who is struck and when; a fresh one where it is left out"),
     services: ProgramOptions.oneOf("HOW", "Registry and Router in one process or two", ["together", "apart"]),
+    ingress: ProgramOptions.flag(
+      "two agents are reached by webhook, one of them through a firewall, and most strikes are theirs",
+    ),
     "pause-seconds": ProgramOptions.wholeNumber(
       "N",
       "strikes are pauses of that length, and none are kills",
@@ -32,6 +35,7 @@ const pauseSeconds = options["pause-seconds"];
 const plan = Plan.make({
   seed,
   rounds: options.rounds ?? 50,
+  ingress: options.ingress,
   ...(services === undefined ? {} : { services }),
   ...(pauseSeconds === undefined ? {} : { pauseMs: pauseSeconds * 1_000 }),
 });

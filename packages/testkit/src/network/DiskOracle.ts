@@ -60,6 +60,8 @@ interface Store {
     readonly recordHash: string;
     readonly item: string;
   }>;
+  /** Posts that a firewall holds in the place of an item. */
+  readonly held: ReadonlySet<string>;
   readonly waiting: { readonly pending: number; readonly intents: number };
   /** Posts of this agent in the order of their calls, with their outcomes. */
   readonly intents: ReadonlyArray<{
@@ -69,6 +71,7 @@ interface Store {
   }>;
 }
 
+const heldSql = "SELECT record_hash FROM firewall_hold WHERE ending IS NOT 'released'";
 const countOf = (sqlite: DatabaseSync, sql: string): number =>
   Number((sqlite.prepare(sql).get() as Row)["n"]);
 
@@ -114,8 +117,12 @@ const readStore = (path: string): Store => {
         recordHash: row["record_hash"] as string,
         item: row["item"] as string,
       })),
+      held: new Set(all(heldSql).map((row) => row["record_hash"] as string)),
       waiting: {
-        pending: countOf(sqlite, "SELECT count(*) AS n FROM pending"),
+        pending: countOf(
+          sqlite,
+          "SELECT (SELECT count(*) FROM pending) + (SELECT count(*) FROM firewall_queue) AS n",
+        ),
         intents: countOf(sqlite, "SELECT count(*) AS n FROM intent WHERE outcome IS NULL"),
       },
       intents: all("SELECT conversation_id, post_id, outcome FROM intent ORDER BY sequence").map((row) => ({
@@ -182,15 +189,18 @@ const checkChains = ({ chains, card }: Store, say: Say): void => {
   }
 };
 
-/** One item for each remote post, in chain order, with the post's own content. */
+/** One item for each remote post that is not held, in chain order, with the post's own content. */
 const checkItems = (store: Store, { quiet }: DiskOptions, say: Say): void => {
-  const { chains, items, card, waiting } = store;
+  const { chains, items, card, held, waiting } = store;
   const byConversation = Map.groupBy(items, ({ conversationId }) => conversationId);
   for (const conversationId of byConversation.keys()) {
     if (!chains.has(conversationId)) say(`items of ${conversationId}, which has no chain`);
   }
   for (const [conversationId, chain] of chains) {
-    const due = chain.filter(({ recordCore }) => recordCore.action.authorAgentId !== card.agentId);
+    const due = chain.filter(
+      ({ recordHash, recordCore }) =>
+        recordCore.action.authorAgentId !== card.agentId && !held.has(recordHash),
+    );
     const got = byConversation.get(conversationId) ?? [];
     if (quiet ? got.length !== due.length : got.length > due.length) {
       say(`${got.length} items for ${due.length} remote posts of ${conversationId}`);

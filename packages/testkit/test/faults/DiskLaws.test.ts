@@ -28,6 +28,8 @@ const conversation: StoredConversation = {
   records: [{ height: 0, recordHash: "r0", author: "ada", postId: "p0" }],
   admitted: ["r0"],
   pending: [],
+  held: [],
+  queued: [],
 };
 
 /** A group of three in which ada's one post is certified everywhere. An agent's id is its name here. */
@@ -42,6 +44,8 @@ const diskOf = (name: string): Disk => ({
   intents:
     name === "ada" ? [{ conversationId: names.join(), postId: "p0", outcome: "certified", key: "k0" }] : [],
   tokens: name === "ada" ? [] : [{ token: `${name} t0`, recordHash: "r0", isAcknowledged: true }],
+  items: [],
+  holds: [],
   outbox: 0,
   lostAt: null,
 });
@@ -183,7 +187,18 @@ const broken: Readonly<Record<string, readonly [Case, says: string]>> = {
     { journals: new Map([...hosts, ["bob", journalOf("bob", { postId: "p9" })]]) },
     "the host of bob",
   ],
-  "a host that was handed nothing": [{ journals: new Map([["cyd", journalOf("cyd")]]) }, "the host of bob"],
+  "a host that was handed nothing": [
+    { journals: new Map([...hosts, ["bob", { ...journalOf("bob"), entries: () => [] }]]) },
+    "the host of bob",
+  ],
+  "a post that is held and has an item too": [
+    { disks: withBobsChain({ held: ["r0"] }) },
+    "bob has other items",
+  ],
+  "a post that is queued and has an item too": [
+    { disks: withBobsChain({ queued: ["r0"] }) },
+    "bob has other items",
+  ],
   "an envelope that never left": [{ disks: withBob({ outbox: 1 }) }, "envelopes to send"],
   "an endpoint that finds its memory lost": [{ disks: withBob({ lostAt: "1" }) }, "an old copy"],
 };

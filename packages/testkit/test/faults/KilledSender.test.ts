@@ -34,7 +34,7 @@ verifies(
     const network = await Services.start({ services: "together", folder, onUnexpectedEnd });
     const [ada, bob] = await Promise.all(
       ["ada-agent", "bob-agent"].map((name) =>
-        Endpoint.settle({ name, folder, network: network.description, onUnexpectedEnd }),
+        Endpoint.settle({ name, folder, network: network.description, prepare: null, onUnexpectedEnd }),
       ),
     );
     if (ada === undefined || bob === undefined) throw new Error("two endpoints were asked for");
