@@ -208,14 +208,13 @@ const verifyPage = async (
     if (AnchorRows.find(db, conversationId, anchorHash) === null)
       throw damaged("a record stands under an anchor that is not there");
   }
+  const between = async (): Promise<void> => {
+    await setImmediate();
+    gone.throwIfAborted();
+  };
   try {
-    let head = headBefore(db, conversation, first);
-    for (const record of records) {
-      await setImmediate();
-      gone.throwIfAborted();
-      const ancestry = StoredAncestry.below(db, conversationId, record.recordCore.action.height);
-      head = await verifyRecords(trust, head, [record], ancestry);
-    }
+    const ancestry = StoredAncestry.below(db, conversationId, height);
+    await verifyRecords(trust, headBefore(db, conversation, first), records, ancestry, between);
   } catch (error) {
     if (!(error instanceof RecordError)) throw error;
     throw damaged(`a record does not verify: ${error.message}`, error);

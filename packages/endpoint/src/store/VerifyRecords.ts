@@ -22,30 +22,36 @@ const inPool = async (
   head: ChainHead | null,
   records: ReadonlyArray<HistoryRecord>,
   ancestry: Ancestry,
+  between: (() => Promise<void>) | undefined,
 ): Promise<ChainHead | null> => {
   const { verifier, settle } = DeferredVerifier.create();
-  let last: ChainHead | null;
-  try {
-    last = taken(VerifiedChain.begin({ registryKey, verifier }, head, ancestry), records);
-  } catch (error) {
-    if (!(error instanceof RecordError)) throw error;
-    return null;
+  const chain = VerifiedChain.begin({ registryKey, verifier }, head, ancestry);
+  for (const record of records) {
+    if (between !== undefined) await between();
+    try {
+      chain.take(record);
+    } catch (error) {
+      if (!(error instanceof RecordError)) throw error;
+      return null;
+    }
   }
-  return (await settle()) ? last : null;
+  return (await settle()) ? chain.head : null;
 };
 
 /**
- * Verifies records in chain order after `head` and returns the new head. `ancestry` knows the records up to `head`. Rejects
- * with the `RecordError` of the first record that does not verify.
+ * Verifies records in chain order after `head` and returns the new head. `ancestry` knows the records up to `head`. `between`
+ * is waited for before each of them, while the pool goes on with the signatures of those before; what it throws ends the work.
+ * Rejects with the `RecordError` of the first record that does not verify.
  */
 export const verifyRecords = async (
   { registryKey }: Trust,
   head: ChainHead | null,
   records: ReadonlyArray<HistoryRecord>,
   ancestry: Ancestry,
+  between?: () => Promise<void>,
 ): Promise<ChainHead> => {
   if (records.length === 0) throw new RangeError("no records to verify");
-  const last = await inPool(registryKey, head, records, ancestry);
+  const last = await inPool(registryKey, head, records, ancestry, between);
   if (last !== null) return last;
   taken(VerifiedChain.begin({ registryKey, verifier: Ed25519.verifier }, head, ancestry), records);
   throw new Error("the thread pool refuses a signature that verifies by itself");

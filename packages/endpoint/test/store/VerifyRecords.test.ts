@@ -89,3 +89,20 @@ for (const n of [2, 4, 32]) {
     });
   });
 }
+
+verifies("HIS-118", "lets others get on before each record, and ends where it is told to", async () => {
+  const { records } = changing(Conversations.castOfSize(4));
+  let asked = 0;
+  const head = await verifyRecords(trust, null, records, none, async () => {
+    asked += 1;
+    await new Promise(setImmediate);
+  });
+  expect([head.recordHash, asked]).toEqual([oneByOne(records).recordHash, records.length]);
+  const left = new Error("nobody waits for it any more");
+  const leaving = verifyRecords(trust, null, records, none, async () => {
+    asked -= 1;
+    if (asked === 1) throw left;
+  });
+  await expect(leaving).rejects.toBe(left);
+  expect(asked).toBe(1);
+});

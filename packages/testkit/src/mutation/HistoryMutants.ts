@@ -163,8 +163,8 @@ export const historyMutants: ReadonlyArray<SurfaceMutant> = [
     edits: [
       {
         file: history,
-        text: "head = await verifyRecords(trust, head, [record], ancestry);",
-        replacement: "await Promise.resolve([verifyRecords, trust, ancestry]);",
+        text: "await verifyRecords(trust, headBefore(db, conversation, first), records, ancestry, between);",
+        replacement: "await Promise.resolve([verifyRecords, trust, ancestry, between, headBefore]);",
       },
     ],
     test: { file: files.historyEvidence, title: "evidence that is unsorted, repeated" },
