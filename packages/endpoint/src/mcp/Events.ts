@@ -35,12 +35,7 @@ const pendingEvent: EventDescription = {
 const decodeStream = Tool.exactly(
   Schema.Struct({
     name: Schema.String,
-    arguments: Schema.optionalKey(
-      Schema.Record(
-        Schema.String,
-        Schema.Never.annotate({ message: "is not expected here: there are no arguments" }),
-      ),
-    ),
+    arguments: Schema.optionalKey(Tool.noArguments),
     // The event has no replay, so there is no cursor but null, and no age to bound.
     cursor: Schema.optionalKey(Schema.Null),
     maxAgeMs: Schema.optionalKey(Schema.NullOr(Schema.Number)),

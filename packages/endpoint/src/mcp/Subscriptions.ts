@@ -31,15 +31,10 @@ export const itemEvent = {
   ),
 };
 
-const noArguments = Schema.Record(
-  Schema.String,
-  Schema.Never.annotate({ message: "is not expected here: there are no arguments" }),
-);
-
 const decodeSubscribe = Tool.exactly(
   Schema.Struct({
     name: Schema.Literal(eventName),
-    arguments: Schema.optionalKey(noArguments),
+    arguments: Schema.optionalKey(Tool.noArguments),
     delivery: Schema.Struct({
       mode: Schema.Literal("webhook"),
       url: Schema.String,
@@ -55,7 +50,7 @@ const decodeSubscribe = Tool.exactly(
 const decodeUnsubscribe = Tool.exactly(
   Schema.Struct({
     name: Schema.Literal(eventName),
-    arguments: Schema.optionalKey(noArguments),
+    arguments: Schema.optionalKey(Tool.noArguments),
     delivery: Schema.Struct({ mode: Schema.optionalKey(Schema.Literal("webhook")), url: Schema.String }),
   }),
 );

@@ -218,7 +218,7 @@ const failureMutants: ReadonlyArray<SurfaceMutant> = [
     edits: [
       {
         file: tool,
-        text: "throw invalidParams(diagnosis.issues);",
+        text: "throw invalidParams(diagnosis.issues.map(told));",
         replacement:
           "throw invalidParams(diagnosis.issues.map((issue) => ({ ...issue, message: `${issue.message}, got ${JSON.stringify(args)}` })));",
       },
