@@ -24,6 +24,7 @@ export const itemEvent = {
       kind: JsonSchema.oneOf(["item", "reference"], "reference: too large for an event; call read_event."),
       item: JsonSchema.item,
       guidance: JsonSchema.guidance,
+      released: JsonSchema.released,
       itemKind: JsonSchema.text("Of a reference: the item's kind."),
       bytes: { type: "integer", minimum: 1, description: "Of a reference: the item's length in UTF-8." },
     },
