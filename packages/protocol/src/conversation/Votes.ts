@@ -12,6 +12,7 @@ import { fallBehind, lackPredecessor } from "./Behind.ts";
 import { isActionCertified, mapOf } from "./Certificates.ts";
 import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
+import { repeatRefusal, repeatVoid } from "./Refusals.ts";
 import { heedForgotten } from "./Restored.ts";
 import type { Named, OpenRecord, SignerMap, Voted } from "./State.ts";
 import { follows, isNext, nextHeight, subjectOf } from "./State.ts";
@@ -104,10 +105,22 @@ export const takeVotes = (draft: Draft, { from, laneSequence, packet }: Received
     if (isForCarried(draft, vote.recordHash, vote.anchorHash))
       keepCarrying(draft, vote.recordHash, "carry", [vote]);
   }
+  if (laneSequence !== null && from !== draft.inputs.self) repeatRefusalTo(draft, packet.actionVotes[0]);
   const votes = [...packet.actionVotes, ...packet.durabilityVotes, ...packet.carryVotes];
   const late = laneSequence !== null && head !== null && votes.some((vote) => vote.height <= head.height);
   if (late) helpStraggler(draft, from);
   else if (laneSequence !== null && from !== draft.inputs.self) heedVotes(draft, votes);
+};
+
+/**
+ * Whoever waits with its vote for what this member has refused did not hear the refusals, and the author may have heard them
+ * all and fallen silent: nobody else would free the voter of its lock.
+ */
+const repeatRefusalTo = (draft: Draft, vote: Pick<Named, "recordHash"> | undefined): void => {
+  if (vote === undefined) return;
+  const record = draft.find(vote.recordHash);
+  if (record === undefined) repeatVoid(draft, vote.recordHash);
+  else repeatRefusal(draft, record);
 };
 
 /**

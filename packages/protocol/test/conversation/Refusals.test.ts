@@ -93,6 +93,31 @@ describe("a GENESIS that somebody's contact policy is against", () => {
     }
   });
 
+  for (const n of [4, 7]) {
+    verifies(
+      "HIS-156",
+      `lets go of a voter among ${n} who heard no refusal, its author silent for long`,
+      () => {
+        const story = scenario(n, false);
+        closed(story, "B", "D");
+        story.world.loses = (_, packets, to) =>
+          to.id === story.at("C").id &&
+          packets.some(({ kind }) => kind === "refusal" || kind === "withdrawal");
+        const refused = story.say("A", "hello");
+        story.run(1_000);
+        expect(story.outcome("A", refused)).toBe("refused");
+        expect(stateOf(story, "A").open).toEqual([]);
+        expect(stateOf(story, "C").slot.lock).not.toBeNull();
+        story.world.loses = () => false;
+        closed(story);
+        const post = story.say("C", "then I shall open it");
+        story.run(10 * Limits.roundMsMin);
+        expect(story.outcome("C", post)).toBe("certified");
+        expect(story.chain("A")).toEqual(["C: then I shall open it"]);
+      },
+    );
+  }
+
   verifies("HIS-150", "is never the own one, nor any POST", () => {
     const story = scenario(3, false);
     const genesis = story.say("A", "hello");
