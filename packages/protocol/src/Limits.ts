@@ -56,6 +56,8 @@ export const roundMsMin = 15_000;
 export const roundMsMax = 300_000;
 /** Rounds that another member's word alone takes this one ahead at once; further on only proven anchors do. */
 export const roundsAheadMax = 64;
+/** A member that states a round this often again, though others have its anchor, is left: a liar may have shown them different ones. */
+export const restatedMax = 3;
 /** How often others move a member to a round of a conversation: a wish of theirs never costs more than one answer in this. */
 export const followMs = 1_000;
 /** Step between members who could spread the same completed certificate. */

@@ -6,13 +6,8 @@ import * as Address from "@social-harness/protocol/address/Address";
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import { hashOfText } from "@social-harness/protocol/encoding/Hash";
 import type { Reads } from "@social-harness/protocol/conversation/Event";
-import {
-  areLeft,
-  hasCandidate,
-  hasOpenWork,
-  initial,
-  type State,
-} from "@social-harness/protocol/conversation/State";
+import { areLeft } from "@social-harness/protocol/conversation/LeftBehind";
+import { hasCandidate, hasOpenWork, initial, type State } from "@social-harness/protocol/conversation/State";
 import * as Membership from "@social-harness/protocol/history/Membership";
 import * as Record from "@social-harness/protocol/history/Record";
 import type { Trust } from "@social-harness/protocol/history/VerifyRecord";

@@ -84,6 +84,7 @@ const acceptReanchor = (draft: Draft, anchor: RouterAnchor): void => {
     pending: null,
     statements,
     shown: {},
+    restated: {},
     called: false,
     restsUntil: null,
     stall: null,

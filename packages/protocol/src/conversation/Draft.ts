@@ -10,7 +10,8 @@ import type { Command } from "./Command.ts";
 import type { Inputs } from "./Event.ts";
 import type { Packet, SignedActionVote, SignedDurabilityVote } from "./Packet.ts";
 import type { OpenRecord, Rounds, State } from "./State.ts";
-import { areLeft, hasCandidate, hasOpenWork } from "./State.ts";
+import { areLeft } from "./LeftBehind.ts";
+import { hasCandidate, hasOpenWork } from "./State.ts";
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 

@@ -11,7 +11,8 @@ import { askForPending, askForStated } from "./Lacking.ts";
 import { mayFollow, rest, takesPart } from "./Following.ts";
 import { completeAsLeader } from "./Leadership.ts";
 import { floorOf } from "./Floor.ts";
-import { areLeft, hasCandidate, isApart, isUnderWay, reached } from "./State.ts";
+import { areLeft, isApart } from "./LeftBehind.ts";
+import { hasCandidate, isUnderWay, reached } from "./State.ts";
 import { bind } from "./Statements.ts";
 import { repeatWish, sayHere, wishFor } from "./Wishes.ts";
 
@@ -90,7 +91,7 @@ const lapse = (draft: Draft): void => {
   const known = Object.fromEntries(
     Object.entries(stated).map(([signer, round]) => [signer, Math.min(round, bound)]),
   );
-  draft.changeRounds({ wish: 0, wishes: known, stated: known, stall: null });
+  draft.changeRounds({ wish: 0, wishes: known, stated: known, restated: {}, stall: null });
   draft.keepOpen((record) => !isApart(draft.state, record, draft.inputs.members.n));
 };
 

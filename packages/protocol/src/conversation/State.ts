@@ -181,6 +181,8 @@ export interface Rounds {
   readonly pending: CompletedReanchor | null;
   /** The anchor of a later round that each member showed in a catch-up page. */
   readonly shown: { readonly [member: AgentId]: AnchorHash };
+  /** How often each other has stated the round of the accepted anchor again: it has found no anchor that it can accept. */
+  readonly restated: { readonly [member: AgentId]: number };
   /** This member completed the round that it leads. */
   readonly completed: number;
   /** A member showed its vote in the open slot for a record that is not here: work that this member cannot see. */
@@ -202,6 +204,7 @@ export const noRounds: Rounds = {
   proven: {},
   pending: null,
   shown: {},
+  restated: {},
   completed: 0,
   called: false,
   restsUntil: null,
@@ -368,21 +371,6 @@ export const hasCandidate = (state: State): boolean =>
 /** What this member repeats when all is silent: its part in what is under way, and its wish for a round. */
 export const hasOpenWork = (state: State): boolean =>
   isUnderWay(state) || state.rounds.wish > state.rounds.bound;
-
-/**
- * A GENESIS of n members, not prepared, whose author has accepted another anchor than this member: neither can have the
- * other's vote.
- */
-export const isApart = (state: State, record: OpenRecord, n: number): boolean =>
-  state.head === null &&
-  record.height === 0 &&
-  Object.keys(record.action).length < n &&
-  !isNext(state, record);
-
-/** Members who stated a later round than binds this one, or opened another: they have no vote here, which is work for all. */
-export const areLeft = (state: State, n: number): boolean =>
-  Object.values(state.rounds.stated).some((round) => round > state.rounds.bound) ||
-  state.open.some((record) => isApart(state, record, n));
 
 /** The earliest time at which a `tick` would do something, or null. The expiry of intents is not among them. */
 export const nextWake = (state: State): number | null => {

@@ -3,6 +3,8 @@
 
 import * as Reanchor from "../history/Reanchor.ts";
 import * as Statement from "../history/Statement.ts";
+import type { AgentId } from "../identity/Identifier.ts";
+import * as Limits from "../Limits.ts";
 import { askForStated } from "./Lacking.ts";
 import type { Draft } from "./Draft.ts";
 import type { ReceivedOf } from "./Event.ts";
@@ -59,6 +61,14 @@ const isKnown = (
   return round < stated || (round === stated && (kept || !leads));
 };
 
+/** Whoever states the round whose anchor is accepted here, again and again, has not found one that it can accept. */
+const countRestated = (draft: Draft, from: AgentId, round: number): void => {
+  const { anchor, rounds } = draft.state;
+  const times = (rounds.restated[from] ?? 0) + 1;
+  if (round !== anchor?.round || times > Limits.restatedMax) return;
+  draft.changeRounds({ restated: { ...rounds.restated, [from]: times } });
+};
+
 /** Counts with its proofs only: its signer is bound to that round, and its leader may complete it with this. */
 export const takeStatement = (
   draft: Draft,
@@ -77,8 +87,8 @@ export const takeStatement = (
   const leads = Reanchor.leaderOf(inputs.members, round) === inputs.self;
   const horizon = horizonOf(draft);
   const isFar = round > horizon;
-  if (isFar ? (rounds.wishes[from] ?? 0) >= horizon : round < rounds.bound || isKnown(draft, packet, leads))
-    return;
+  if (isFar ? (rounds.wishes[from] ?? 0) >= horizon : round < rounds.bound) return;
+  if (!isFar && isKnown(draft, packet, leads)) return countRestated(draft, from, round);
   const believed =
     statement.membershipHash === inputs.members.membershipHash &&
     card !== undefined &&
