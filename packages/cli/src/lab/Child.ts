@@ -4,12 +4,15 @@
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { flushCompileCache } from "node:module";
+import { dirname, join } from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { failed } from "../Failure.ts";
 
-const main = fileURLToPath(new URL("../main.ts", import.meta.url));
+const here = fileURLToPath(import.meta.url);
+/** In the single file that `npm run bundle` makes, this module is in the program itself. */
+const main = here.endsWith(".ts") ? join(dirname(here), "../main.ts") : here;
 /** As the installed binary's first line has it. */
 const nodeFlags = ["--max-semi-space-size=16"];
 const readyMsMax = 30_000;
@@ -47,11 +50,15 @@ const within = async <A>(ms: number, work: Promise<A>): Promise<A | "late"> => {
 const environment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("SOCIAL_HARNESS_")));
 
-/** Starts `social-harness <args>` and waits for its ready line. Throws a `Failure` with its last words when none comes. */
-export const start = async (args: ReadonlyArray<string>): Promise<Child> => {
+/**
+ * Starts `social-harness <args>`, or another build of it, and waits for its ready line. Throws a `Failure` with its last words
+ * when none comes.
+ */
+export const start = async (args: ReadonlyArray<string>, build: string | null = null): Promise<Child> => {
   // The child loads much of what this process has compiled.
   flushCompileCache();
-  const child = spawn(process.execPath, [...nodeFlags, main, ...args], {
+  const [command, before] = build === null ? [process.execPath, [...nodeFlags, main]] : [build, []];
+  const child = spawn(command, [...before, ...args], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     env: environment(),
   });

@@ -1,0 +1,89 @@
+// `npm run bundle [-- FOLDER]`: the whole command in one file, social-harness.mjs in dist/ or in FOLDER, that needs Node 24 and
+// nothing else, and beside it the licences of what it contains. For containers and small machines: one file is read once, starts sooner, and a daemon
+// of it takes less memory than one from sources.
+
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { build } from "vite";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const folder = process.argv[2] ?? join(root, "dist");
+const program = "social-harness.mjs";
+
+/**
+ * glibc gives each thread an arena of its own, which for a daemon that waits is memory lent to nobody; V8 is told to mind the size of
+ * its heap. What that costs in speed stands in bench/README.md.
+ */
+const firstLine = "#!/usr/bin/env -S MALLOC_ARENA_MAX=1 node --optimize-for-size";
+
+interface Chunk {
+  readonly code: string;
+  readonly modules: ReadonlyArray<string>;
+}
+
+const bundled = async (): Promise<Chunk> => {
+  const result = await build({
+    root,
+    configFile: false,
+    logLevel: "warn",
+    ssr: { noExternal: true, target: "node" },
+    build: {
+      ssr: "packages/cli/bin/social-harness.js",
+      write: false,
+      target: "node24",
+      minify: true,
+      rolldownOptions: { output: { codeSplitting: false, entryFileNames: program } },
+    },
+  });
+  const outputs = Array.isArray(result)
+    ? result.flatMap(({ output }) => output)
+    : "output" in result
+      ? result.output
+      : [];
+  const [chunk, ...others] = outputs.filter((output) => output.type === "chunk");
+  if (chunk === undefined || others.length > 0)
+    throw new Error(`the bundle is ${others.length + 1} files instead of one`);
+  return { code: chunk.code, modules: Object.keys(chunk.modules) };
+};
+
+/**
+ * With every character below 128, V8 keeps the text in half the memory. Inside strings and patterns an escape says the same;
+ * in a raw template it would not.
+ */
+const toAscii = (code: string): string => {
+  // eslint-disable-next-line no-control-regex
+  if (/\braw`[^`]*[^\x00-\x7f]/.test(code))
+    throw new Error("a raw template holds a character that would be changed");
+  // eslint-disable-next-line no-control-regex
+  return code.replace(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+};
+
+/** The folder of the package that a module belongs to, or null for this repository's own. */
+const packageOf = (module: string): string | null =>
+  /^\0?(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(module)?.[1] ?? null;
+
+const noticeOf = (path: string): string => {
+  const { name, version, license } = JSON.parse(readFileSync(join(path, "package.json"), "utf8")) as {
+    readonly name: string;
+    readonly version: string;
+    readonly license?: string;
+  };
+  const file = readdirSync(path).find((entry) => /^(licen[cs]e|copying)/i.test(entry));
+  const text = file === undefined ? "" : readFileSync(join(path, file), "utf8").trim();
+  return `${name} ${version} (${license ?? "see its licence"})\n\n${text}\n`;
+};
+
+const { code, modules } = await bundled();
+const packages = [...new Set(modules.flatMap((module) => packageOf(module) ?? []))].filter((path) =>
+  existsSync(join(path, "package.json")),
+);
+mkdirSync(folder, { recursive: true });
+const file = join(folder, program);
+writeFileSync(file, `${firstLine}\n${toAscii(code.replace(/^#!.*\n/, ""))}`);
+chmodSync(file, 0o755);
+const notices = packages.sort().map(noticeOf);
+writeFileSync(join(folder, "THIRD-PARTY-NOTICES.txt"), notices.join(`\n${"-".repeat(80)}\n\n`));
+const megabytes = (code.length / 1_048_576).toFixed(1);
+process.stdout.write(`${file}: ${megabytes} MB, with ${packages.length} packages of others\n`);
