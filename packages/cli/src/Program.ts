@@ -29,6 +29,7 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
   init: async () => (await import("./commands/init.ts")).init,
   join: async () => (await import("./commands/join.ts")).join,
   move: async () => (await import("./commands/move.ts")).move,
+  config: async () => (await import("./commands/config.ts")).config,
   daemon: async () => (await import("./commands/daemon.ts")).daemon,
   status: async () => (await import("./commands/status.ts")).status,
   agents: async () => (await import("./commands/agents.ts")).agents,

@@ -9,38 +9,13 @@ import * as Identity from "@social-harness/endpoint/state/Identity";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { act, define, withState } from "../Command.ts";
 import * as Daemon from "../daemon/Daemon.ts";
+import * as Flags from "../daemon/Flags.ts";
 import { joinFirst, pathOf, type StateOptions } from "../daemon/Profile.ts";
 import { failed } from "../Failure.ts";
 import { contactsLine } from "../text/Contacts.ts";
 import { isServing, releaseParent, untilStopped } from "../Waiting.ts";
 
-type Flags = Partial<Readonly<Record<Configuration.Field, string>>>;
-type Options = StateOptions & Flags & { readonly allowTestCallbacks?: true };
-
-const fields: ReadonlyArray<readonly [field: Configuration.Field, value: string, meaning: string]> = [
-  ["port", "<n>", "of the MCP endpoint on 127.0.0.1; 0 = any (default: 7431)"],
-  ["logLevel", "<level>", "debug, info, warn or error (default: info)"],
-  [
-    "contacts",
-    "<who>",
-    "who may open a conversation: everyone, known, nobody, or names with commas (default: everyone)",
-  ],
-  [
-    "blocked",
-    "<names>",
-    "who may not in any case, yet can be in a group that another opens: names with commas, or nobody",
-  ],
-  [
-    "mode",
-    "<mode>",
-    "who may speak to it: trusted-local, every program on this machine, or credentials (default: trusted-local)",
-  ],
-  ["registryUrl", "<url>", "instead of the configured one"],
-  ["routerUrl", "<url>", "instead of the configured one"],
-  ["registryKey", "<key>", "instead of the pinned one"],
-  ["routerKey", "<key>", "instead of the pinned one"],
-  ["admission", "<credential>", "for a registration that brings none"],
-];
+type Options = StateOptions & Flags.Flags & { readonly allowTestCallbacks?: true };
 
 /** What a person has to know to use the other mode; the rest stands in docs/spec/management.md. */
 const modeHelp = `
@@ -68,8 +43,7 @@ export const daemon = (parent: Command): void => {
     }),
   );
   command.addHelpText("after", modeHelp);
-  for (const [field, value, meaning] of fields)
-    command.option(`${Configuration.flagOf(field)} ${value}`, meaning);
+  Flags.withFlags(command);
   command.option(testFlag, "for tests alone: callbacks may go where test-callbacks.json of the folder says");
   act<Options, []>(command, async ({ output, options }) => {
     const stopped = untilStopped();
@@ -79,8 +53,7 @@ export const daemon = (parent: Command): void => {
       throw failed("no-keys", `${path} has no keys yet`, joinFirst);
     }
     const folder = StateFolder.open(path);
-    const flags = Object.fromEntries(fields.map(([field]) => [field, options[field]]));
-    const configuration = Configuration.load(folder, { flags, environment: process.env });
+    const configuration = Configuration.load(folder, Flags.sourcesOf(options));
     const running = await output.during(
       "Checking the stored record",
       Daemon.start(folder, configuration, {

@@ -1,5 +1,6 @@
 // What an endpoint is told: one closed schema, filled from flags, then SOCIAL_HARNESS_* variables, then `config.json`.
-// Every complaint names the flag, variable or field to change, and never its value. Implements RUN-24 and RUN-26.
+// Every complaint names the flag, variable or field to change, and never its value. Implements RUN-24, RUN-26 and
+// RUN-140.
 
 import { isDeepStrictEqual } from "node:util";
 import * as Schema from "effect/Schema";
@@ -192,13 +193,16 @@ const fileLayer = (text: string | null): Layer => {
 
 const diagnose = Diagnosis.decoder(schema);
 
+/** The first one wins. */
+const layersOf = (sources: Sources): ReadonlyArray<Layer> => [
+  flagLayer(sources.flags),
+  variableLayer(sources.environment),
+  fileLayer(sources.file ?? null),
+];
+
 /** The configuration that the three sources make together. Throws `ConfigurationError` with everything that is off. */
 export const resolve = (sources: Sources): Configuration => {
-  const layers = [
-    flagLayer(sources.flags),
-    variableLayer(sources.environment),
-    fileLayer(sources.file ?? null),
-  ];
+  const layers = layersOf(sources);
   const values: Record<string, unknown> = { ...defaults };
   for (const layer of layers.toReversed()) Object.assign(values, layer.values);
   const diagnosis = diagnose(withLists(values));
@@ -219,9 +223,34 @@ export const resolve = (sources: Sources): Configuration => {
   );
 };
 
+const withFile = (folder: StateFolder, sources: Omit<Sources, "file">): Sources => ({
+  ...sources,
+  file: PrivateFile.read(folder.configuration, fileBytesMax),
+});
+
 /** As `resolve`, with the folder's `config.json`. */
 export const load = (folder: StateFolder, sources: Omit<Sources, "file">): Configuration =>
-  resolve({ ...sources, file: PrivateFile.read(folder.configuration, fileBytesMax) });
+  resolve(withFile(folder, sources));
+
+export interface Setting {
+  readonly field: Field;
+  /** Absent where nothing sets it. A credential is never shown. */
+  readonly value?: string | number | ReadonlyArray<string>;
+  /** The flag, the variable or the file's field that sets it; `default` where none does. */
+  readonly from: string;
+}
+
+/** What is in force and where it comes from, in the schema's order. Throws as `load` does. */
+export const explain = (folder: StateFolder, sources: Omit<Sources, "file">): ReadonlyArray<Setting> => {
+  const all = withFile(folder, sources);
+  const configuration = resolve(all);
+  const layers = layersOf(all);
+  return fields.map((field) => {
+    const source = layers.find((layer) => Object.hasOwn(layer.values, field));
+    const value = field === "admission" ? undefined : configuration[field];
+    return { field, ...(value === undefined ? {} : { value }), from: source?.nameOf(field) ?? "default" };
+  });
+};
 
 /** Writes `config.json`, in one step, for a person to read and change. What equals a default is left out. */
 export const save = (folder: StateFolder, configuration: Configuration): void => {
