@@ -19,6 +19,7 @@ import { createContinuations } from "./operations/Continuations.ts";
 import { withReasons, withReasonsSync } from "./operations/Failing.ts";
 import * as Health from "./operations/Health.ts";
 import { readConversation, searchConversations, type Snapshot } from "./operations/History.ts";
+import * as Metrics from "./operations/Metrics.ts";
 import * as Owner from "./operations/Owner.ts";
 import type { Operations } from "./operations/Operations.ts";
 import { searchAgents } from "./operations/SearchAgents.ts";
@@ -117,7 +118,9 @@ const startLocked = async (
   }
   const db = Database.open(stateFolder.database);
   opened.push(db.close);
-  const trust: Trust = { verifier: Ed25519.verifier, registryKey: configuration.registryKey };
+  const metrics = Metrics.create(clock());
+  const verifier = metrics.counting(Ed25519.verifier);
+  const trust: Trust = { verifier, registryKey: configuration.registryKey };
   const checked = await check(db, trust);
   logger("info", "store checked", checked);
   db.transaction(() => Inbox.prepare(db, random));
@@ -169,6 +172,7 @@ const startLocked = async (
         logger,
         firewall: wall,
         onAdmitted: pending.emit,
+        observer: metrics,
       });
       opened.push(agent.close);
       await wall.start(agent.turns);
@@ -190,6 +194,7 @@ const startLocked = async (
     random,
     schedule,
     logger,
+    onAttempt: metrics.attempted,
   });
   opened.push(webhooks.close);
   pending.subscribe(webhooks.wake);
@@ -281,6 +286,7 @@ const startLocked = async (
       withdraw: async (input) => Owner.withdraw(active(), input),
       webhookAttempts: webhooks.webhookAttempts,
       testWebhook: webhooks.testWebhook,
+      metrics: () => metrics.text({ health: health(), database: stateFolder.database }),
     },
     consumers: webhooks,
     listen: { host: "127.0.0.1", port: configuration.port },

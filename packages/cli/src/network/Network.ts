@@ -9,6 +9,7 @@ import type { Logger } from "@social-harness/registry/Logger";
 import { failed } from "../Failure.ts";
 import * as Custody from "./Custody.ts";
 import { routerUrlOf, type Exposure } from "./Exposure.ts";
+import * as MetricsToken from "./MetricsToken.ts";
 import type { NetworkFiles } from "./NetworkFiles.ts";
 import { acquire, random, type Reached } from "./NetworkFolder.ts";
 
@@ -64,7 +65,8 @@ export const start = async (
     const routerLog = openSqliteLog(folder.routerLog);
     ends.push(() => routerLog.close());
     let forgotten = 0;
-    const shared = { clock: Date.now, random, logger };
+    MetricsToken.ensure(folder, random);
+    const shared = { clock: Date.now, random, logger, mayReadMetrics: MetricsToken.reader(folder) };
     const registry = await startRegistry({
       ...shared,
       log: registryLog,

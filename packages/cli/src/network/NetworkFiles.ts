@@ -1,5 +1,5 @@
-// Where the files of one network stand in its folder: its keys, the logs of its two services, and where these were reached
-// last. Knows names and opens nothing.
+// Where the files of one network stand in its folder: its keys, the logs of its two services, where these were reached
+// last, and the token for their counts. Knows names and opens nothing.
 
 import { join } from "node:path";
 
@@ -10,6 +10,8 @@ export interface NetworkFiles {
   readonly registryLog: string;
   readonly routerLog: string;
   readonly reached: string;
+  /** Opens the counts of both services to whoever reads it. */
+  readonly metricsToken: string;
 }
 
 export const at = (path: string): NetworkFiles => ({
@@ -18,4 +20,5 @@ export const at = (path: string): NetworkFiles => ({
   registryLog: join(path, "registry.sqlite"),
   routerLog: join(path, "router.sqlite"),
   reached: join(path, "reached.json"),
+  metricsToken: join(path, "metrics-token"),
 });

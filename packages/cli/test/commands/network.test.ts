@@ -44,6 +44,36 @@ describe("network", () => {
     },
   );
 
+  verifies("RUN-146", "both services show what they counted to the token of the folder alone", async () => {
+    const data = join(temporaryFolder(), "net");
+    const network = await start(data);
+    const path = join(data, "metrics-token");
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const pages = [
+      [`${network.ready["registryUrl"] as string}/metrics`, "social_harness_registry_agents 0"],
+      [
+        `${(network.ready["routerUrl"] as string).replace("ws:", "http:")}/metrics`,
+        "social_harness_router_connections 0",
+      ],
+    ] as const;
+    const ask = (url: string, token?: string) =>
+      fetch(url, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
+    const token = readFileSync(path, "utf8");
+    for (const [url, line] of pages) {
+      expect([(await ask(url)).status, (await ask(url, `${token}x`)).status]).toEqual([401, 401]);
+      const page = await ask(url, token);
+      expect([page.status, await page.text()]).toEqual([200, expect.stringContaining(`${line}\n`)]);
+    }
+    // It is changed by writing it anew, and one that is too short opens nothing.
+    const fresh = "another-token-another-token-another-token";
+    writeFileSync(path, fresh);
+    for (const [url] of pages)
+      expect([(await ask(url, token)).status, (await ask(url, fresh)).status]).toEqual([401, 200]);
+    writeFileSync(path, "short");
+    for (const [url] of pages) expect((await ask(url, "short")).status).toBe(401);
+    expect(await network.stop()).toBe(0);
+  });
+
   verifies("RUN-08", "shows a credential once, when its invite is made", async () => {
     const data = temporaryFolder();
     const network = await start(data);

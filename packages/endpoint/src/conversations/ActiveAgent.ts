@@ -29,7 +29,7 @@ import { createRouterLink, type RouterLink } from "../transport/RouterLink.ts";
 import { createRouterStanding, type RouterState } from "../transport/RouterStanding.ts";
 import * as ContactPolicy from "./ContactPolicy.ts";
 import { admitCommitted, type Admitted } from "./Admission.ts";
-import { idsWithIntentsSince } from "./ConversationRows.ts";
+import { idsWithIntentsSince, intentCreatedAt } from "./ConversationRows.ts";
 import {
   type Asked,
   type Conversations,
@@ -58,6 +58,16 @@ export interface ActiveAgentOptions {
   readonly firewall?: Pick<Firewall, "admit" | "committed">;
   /** Commits raised the number of unacknowledged items. */
   readonly onAdmitted: () => void;
+  /** Told after each commit what it brought. */
+  readonly observer?: Observer;
+}
+
+/** Who counts what commits bring. */
+export interface Observer {
+  /** So many records became certified here: own posts and those of others. */
+  readonly certified: (records: number) => void;
+  /** An own post ended. Both times are epoch milliseconds. */
+  readonly ended: (outcome: EndedIntent["outcome"], takenAt: number, endedAt: number) => void;
 }
 
 export interface ActiveAgent {
@@ -91,7 +101,7 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
   const waiters = new Map<PostId, Set<Waiter>>();
   let closing = false;
   const packing = { card, signer, sealer: createSealer({ random, clock }), random, ownCopies };
-  const { firewall } = options;
+  const { firewall, observer } = options;
   const admission = {
     self: card.agentId,
     random,
@@ -128,10 +138,11 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
       admittedInTurn = admitCommitted(turn, { ...admission, more: admitted.hasMore });
       if (turn.state.commits > 0) moveCheckpoint(db, checkpointRecords);
     },
-    committed: ({ state }) => {
+    committed: ({ state, now }) => {
       sender.forgotten();
       admitted = admittedInTurn;
       conversations.publish(state);
+      observe(state, now);
       for (const { postId, outcome } of state.ended) {
         for (const ended of waiters.get(postId) ?? []) ended(outcome);
       }
@@ -143,6 +154,15 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
       timers.wakeAt(conversations.nextWake(), fireTimers);
     },
   });
+
+  const observe = ({ commits, ended }: Work, now: number): void => {
+    if (observer === undefined) return;
+    observer.certified(commits);
+    for (const { postId, outcome } of ended) {
+      const takenAt = intentCreatedAt(db, postId);
+      if (takenAt !== null) observer.ended(outcome, takenAt, now);
+    }
+  };
 
   /** Without a connection there is nothing that time could bring about; the next one takes the timers up again. */
   const fireTimers = (at: number): void => {

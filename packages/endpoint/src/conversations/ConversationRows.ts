@@ -136,6 +136,12 @@ export const activeIds = (db: Database): ReadonlyArray<ConversationId> =>
     .all("SELECT conversation_id FROM conversation WHERE active = 1")
     .map((row) => row["conversation_id"] as ConversationId);
 
+/** When an own post was taken, in epoch milliseconds; null for one of others. */
+export const intentCreatedAt = (db: Database, postId: PostId): number | null => {
+  const row = db.get("SELECT created_at FROM intent WHERE post_id = ?", postId);
+  return row === undefined ? null : Number(row["created_at"]);
+};
+
 /** Conversations with an own intent that was persisted at `createdAt` or before and has not ended. */
 export const idsWithIntentsSince = (db: Database, createdAt: number): ReadonlyArray<ConversationId> =>
   db

@@ -1,6 +1,6 @@
 // Who may speak at the loopback endpoint, decided from a request's head before a byte of its body is read: this
 // endpoint's own Host and Origin, a credential of the mode, a known path with its one method, and for whatever is not MCP
-// the owner. Implements MGT-01, MGT-02, MGT-07, MGT-14, MGT-16 to MGT-18 and MGT-70.
+// the owner. Implements MGT-01, MGT-02, MGT-07, MGT-14, MGT-16 to MGT-18, MGT-70 and RUN-142.
 
 import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -9,8 +9,12 @@ import type { Tokens } from "../state/Tokens.ts";
 import type { Caller } from "./Caller.ts";
 
 export const path = "/mcp";
+/** Says that the process answers, to the owner alone. */
+export const healthPath = "/healthz";
 /** Says how the endpoint stands, to its owner alone. */
 export const readyPath = "/readyz";
+/** Shows what the endpoint counted, to the owner alone. */
+export const metricsPath = "/metrics";
 /** Shows what the Router was caught at, to the owner alone. */
 export const evidencePath = "/evidence";
 /** Wishes a conversation into a new round, for the owner alone. */
@@ -25,7 +29,9 @@ export const webhookTestPath = "/webhook/test";
 
 const methods: ReadonlyMap<string, "GET" | "POST"> = new Map([
   [path, "POST"],
+  [healthPath, "GET"],
   [readyPath, "GET"],
+  [metricsPath, "GET"],
   [evidencePath, "GET"],
   [roundsPath, "POST"],
   [withdrawalsPath, "POST"],

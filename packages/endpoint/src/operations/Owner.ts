@@ -1,5 +1,5 @@
 // What the owner alone may ask of an endpoint beside how it stands: what its Router was caught at, a new round for a
-// conversation, that an own post come to nothing, and how its webhook is doing. Served on the loopback port under the owner's token; no tool reaches it.
+// conversation, that an own post come to nothing, how its webhook is doing, and what it has counted. Served on the loopback port under the owner's token; no tool reaches it.
 // Implements HIS-137, MGT-17 and MGT-18.
 
 import type * as Address from "@social-harness/protocol/address/Address";
@@ -91,6 +91,8 @@ export interface Owner extends EventDiagnostics {
   readonly evidence: () => Evidence;
   readonly wishRound: (input: RoundInput) => Promise<RoundResult>;
   readonly withdraw: (input: WithdrawInput) => Promise<WithdrawResult>;
+  /** A page in the Prometheus text format. Throws when the store cannot be read. */
+  readonly metrics: () => string;
 }
 
 /** As many as a person looks through, and an answer of a bounded size. */

@@ -20,6 +20,8 @@ export interface DeliveryOptions extends Posting.PostingOptions {
   /** Calls `fire` once after `delayMs`; returns the function that stops it. */
   readonly schedule: (delayMs: number, fire: () => void) => () => void;
   readonly logger: Logger;
+  /** Told of each call to the receiver that came to an end, once it is noted. */
+  readonly onAttempt?: (attempt: Attempts.AttemptRow) => void;
 }
 
 export interface Delivery {
@@ -89,6 +91,7 @@ export const create = (options: DeliveryOptions): Delivery => {
   const conclude = (due: Occurrence.Occurrence, posted: Posting.Posted): void => {
     const jitter = (random(1)[0] as number) / 255;
     const state = db.transaction(() => record(db, due, posted, clock(), jitter));
+    options.onAttempt?.(posted.attempt);
     const explanation = state === null ? undefined : explanations[state];
     if (explanation !== undefined) logger("warn", "the webhook receives nothing more", { explanation });
   };

@@ -145,6 +145,7 @@ export const create = (options: WebhooksOptions): Webhooks => {
         Attempts.add(db, attempt);
         if (error !== null) tell({ kind: "unverified" });
       });
+      options.onAttempt?.(attempt);
       if (error !== null) return { kind: "unverified", error };
       if (challenge.isOver) return { kind: "ended" };
       verifications.remember(target);
@@ -244,6 +245,7 @@ export const create = (options: WebhooksOptions): Webhooks => {
           closing.signal,
         );
         db.transaction(() => Attempts.add(db, attempt));
+        options.onAttempt?.(attempt);
         const { category, statusClass, durationMs } = attempt;
         if (error === null) return { kind: "passed", durationMs };
         return { kind: "failed", error, category, statusClass, durationMs };

@@ -101,7 +101,9 @@ const argumentsOf = (name: string) => goodArguments[name as OperationName];
 const namesOf = (listed: unknown): ReadonlyArray<string> =>
   (listed as ReadonlyArray<{ readonly name: string }>).map(({ name }) => name);
 const ownerPaths = [
+  ["GET", "/healthz"],
   ["GET", "/readyz"],
+  ["GET", "/metrics"],
   ["GET", "/evidence"],
   ["POST", "/rounds"],
   ["POST", "/withdrawals"],

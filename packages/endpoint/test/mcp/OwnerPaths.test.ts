@@ -35,6 +35,7 @@ beforeAll(async () => {
       withdraw: (input) => owner.withdraw(input),
       webhookAttempts: () => owner.webhookAttempts(),
       testWebhook: () => owner.testWebhook(),
+      metrics: () => owner.metrics(),
     },
   });
 });

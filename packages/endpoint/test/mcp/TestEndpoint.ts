@@ -53,6 +53,7 @@ export const noOwner: Owner = {
   withdraw: async () => ({ kind: "unknown-post" }),
   webhookAttempts: () => [],
   testWebhook: async () => ({ kind: "none" }),
+  metrics: () => "",
 };
 
 /** Nobody subscribes, and no webhook is in the way of a stream. */

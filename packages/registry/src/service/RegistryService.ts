@@ -7,6 +7,7 @@ import { LogError } from "@social-harness/log/LogError";
 import type { Json } from "@social-harness/protocol/encoding/CanonicalJson";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
+import * as PrometheusText from "@social-harness/protocol/encoding/PrometheusText";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import * as Admission from "../Admission.ts";
 import * as Limits from "../Limits.ts";
@@ -18,6 +19,7 @@ import type { RegistryView } from "../RegistryState.ts";
 import { timestampOf, type Clock } from "../Timestamp.ts";
 import * as Wire from "../Wire.ts";
 import { checkMediaType, Gone, readBody, Refusal, respond, respondError } from "./HttpEdge.ts";
+import { makeMetrics } from "./Metrics.ts";
 import { defaultRates, makeRateLimits, sourceOf, type Rates } from "./RateLimits.ts";
 import { decide, type AdmissionMode } from "./Registering.ts";
 
@@ -32,6 +34,8 @@ export interface RegistryServiceOptions {
   readonly rates?: Partial<Rates>;
   /** Takes the source from the last `X-Forwarded-For`: only behind a proxy that sets it, and reachable through it alone. */
   readonly behindProxy?: boolean;
+  /** Whether a request with this `Authorization` may read `/metrics`; without it there is no such path. */
+  readonly mayReadMetrics?: (authorization: string | undefined) => boolean;
 }
 
 export interface RegistryService {
@@ -67,6 +71,7 @@ export const makeRegistryService = (options: RegistryServiceOptions): RegistrySe
   const { keys, admission, clock, logger } = options;
   const { registry } = keys;
   const { fold, view } = makeRegistryFold(options.log, registry.publicKey);
+  const metrics = makeMetrics();
   const limits = makeRateLimits({ ...defaultRates, ...options.rates }, options.random);
 
   const sourceOfRequest = (request: IncomingMessage): string => {
@@ -86,6 +91,7 @@ export const makeRegistryService = (options: RegistryServiceOptions): RegistrySe
     const answer = await fold.decide(() =>
       decide(view, { registry, admission, issuedAt: timestampOf(clock()) }, registration, credential),
     );
+    metrics.registration(answer.kind);
     const { agentName } = registration;
     logger("info", "registration", { result: answer.kind, agentName, position: fold.position() });
     return answer;
@@ -133,6 +139,18 @@ export const makeRegistryService = (options: RegistryServiceOptions): RegistrySe
     return { status: "ok" };
   };
 
+  /** Text, where every other answer is JSON. */
+  const measure = (request: IncomingMessage, response: ServerResponse): void => {
+    const { mayReadMetrics } = options;
+    if (mayReadMetrics === undefined) throw new Refusal("not_found");
+    if (request.method !== "GET") throw new Refusal("method_not_allowed", { allow: "GET" });
+    if (!mayReadMetrics(request.headers.authorization)) {
+      throw new Refusal("authentication_failed", { "www-authenticate": "Bearer" });
+    }
+    response.writeHead(200, { "content-type": PrometheusText.mediaType, "cache-control": "no-store" });
+    response.end(metrics.text(view.agents()));
+  };
+
   const answer = (request: IncomingMessage): Promise<Json> => {
     const path = request.url ?? "";
     return path === "/healthz" || path === "/readyz" ? probe(request, path) : operate(request, path);
@@ -143,13 +161,23 @@ export const makeRegistryService = (options: RegistryServiceOptions): RegistrySe
     view,
     handle: (request, response) => {
       response.setHeader(Wire.registryKeyHeader, registry.publicKey);
-      answer(request).then(
-        (value) => respond(response, 200, value),
-        (cause: unknown) => {
-          if (cause instanceof Gone) response.destroy();
-          else respondError(response, refusalOf(cause, logger));
-        },
-      );
+      const refuse = (cause: unknown): void => {
+        if (cause instanceof Gone) return void response.destroy();
+        const refusal = refusalOf(cause, logger);
+        metrics.refused(refusal.code);
+        respondError(response, refusal);
+      };
+      if (request.url === "/metrics") {
+        try {
+          return measure(request, response);
+        } catch (cause) {
+          return refuse(cause);
+        }
+      }
+      answer(request).then((value) => {
+        metrics.answered();
+        respond(response, 200, value);
+      }, refuse);
     },
   };
 };

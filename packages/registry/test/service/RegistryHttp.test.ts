@@ -308,6 +308,38 @@ verifies("IDN-29", "healthz says that the process runs, readyz that its log can 
   expect((await get("/readyz")).text).toBe('{"status":"ok"}');
 });
 
+verifies("RUN-146", "counts are for whoever may read them, and name no agent", async () => {
+  const { url } = await startNetwork({
+    admission: "open",
+    mayReadMetrics: (authorization) => authorization === "Bearer m",
+  });
+  const { registration } = agentOf("alice");
+  await sendJson(url, Wire.registerPath, registration);
+  expectError(await send(url, Wire.lookupPath, "{"), "malformed");
+  const read = (headers: Record<string, string>, method = "GET") =>
+    fetch(`${url}/metrics`, { method, headers });
+  expectError(await send(url, "/metrics", null, { method: "GET" }), "authentication_failed");
+  const counted = await read({ authorization: "Bearer m" });
+  const text = await counted.text();
+  expect([counted.status, counted.headers.get("content-type")]).toEqual([
+    200,
+    "text/plain; version=0.0.4; charset=utf-8",
+  ]);
+  for (const line of [
+    "agents 1",
+    "answered_total 1",
+    'refused_total{error="malformed"} 1',
+    'refused_total{error="authentication_failed"} 1',
+    'registrations_total{result="registered"} 1',
+  ]) {
+    expect(text).toContain(`social_harness_registry_${line}\n`);
+  }
+  expect(text).not.toContain("alice");
+  expect((await read({ authorization: "Bearer m" }, "POST")).status).toBe(405);
+  const without = await startNetwork();
+  expectError(await send(without.url, "/metrics", null, { method: "GET" }), "not_found");
+});
+
 verifies("IDN-20", "what was not foreseen is internal, logged, and tells the peer nothing", async () => {
   const log = openMemoryLog();
   let broken = false;

@@ -1,5 +1,6 @@
-// What the Router counts, in the Prometheus text format. Counts only: no agent appears in it.
+// What the Router counts, for whoever operates it. Counts only: no agent and no lane appears in it.
 
+import * as PrometheusText from "@social-harness/protocol/encoding/PrometheusText";
 import type { RefusedReason, RejectedReason } from "../wire/Frames.ts";
 
 export interface Metrics {
@@ -15,11 +16,7 @@ export const makeMetrics = (): Metrics => {
   let delivered = 0;
   const rejected = new Map<RejectedReason, number>();
   const refused = new Map<RefusedReason, number>();
-
-  const byReason = (name: string, counts: ReadonlyMap<string, number>): ReadonlyArray<string> => [
-    `# TYPE ${name} counter`,
-    ...[...counts].map(([reason, count]) => `${name}{reason="${reason}"} ${count}`),
-  ];
+  const { single, counterBy } = PrometheusText;
 
   return {
     accepted: () => {
@@ -35,16 +32,22 @@ export const makeMetrics = (): Metrics => {
       delivered += 1;
     },
     text: (connections) =>
-      [
-        "# TYPE social_harness_router_connections gauge",
-        `social_harness_router_connections ${connections}`,
-        "# TYPE social_harness_router_accepted_total counter",
-        `social_harness_router_accepted_total ${accepted}`,
-        "# TYPE social_harness_router_delivered_total counter",
-        `social_harness_router_delivered_total ${delivered}`,
-        ...byReason("social_harness_router_rejected_total", rejected),
-        ...byReason("social_harness_router_refused_total", refused),
-        "",
-      ].join("\n"),
+      PrometheusText.encode([
+        single("gauge", "social_harness_router_connections", "Agents that are connected.", connections),
+        single("counter", "social_harness_router_accepted_total", "Envelopes put on disk.", accepted),
+        single("counter", "social_harness_router_delivered_total", "Copies handed to agents.", delivered),
+        counterBy(
+          "social_harness_router_rejected_total",
+          "Envelopes that were not taken, by reason.",
+          "reason",
+          rejected,
+        ),
+        counterBy(
+          "social_harness_router_refused_total",
+          "Connections that were not taken, by reason.",
+          "reason",
+          refused,
+        ),
+      ]),
   };
 };

@@ -12,6 +12,7 @@ import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { AgentId, RouterInstanceId, SigningKey } from "@social-harness/protocol/identity/Identifier";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
+import * as PrometheusText from "@social-harness/protocol/encoding/PrometheusText";
 import type { SqliteLog } from "@social-harness/log/SqliteLog";
 import { WebSocketServer, type WebSocket } from "ws";
 import * as Limits from "../Limits.ts";
@@ -58,6 +59,8 @@ export interface RouterOptions {
   readonly clock: () => number;
   readonly random: (byteCount: number) => Uint8Array;
   readonly logger: Logger;
+  /** Whether a request with this `Authorization` may read `/metrics`; without it there is no such path. */
+  readonly mayReadMetrics?: (authorization: string | undefined) => boolean;
   readonly limits?: Partial<ServiceLimits>;
 }
 
@@ -149,7 +152,12 @@ export const startRouter = async (options: RouterOptions): Promise<Router> => {
         return answer(response, ready ? 200 : 503, "text/plain", ready ? "ready\n" : "not ready\n");
       }
       case "/metrics":
-        return answer(response, 200, "text/plain; version=0.0.4", metrics.text(live.size));
+        if (options.mayReadMetrics === undefined) return answer(response, 404, "text/plain", "not found\n");
+        if (!options.mayReadMetrics(request.headers.authorization)) {
+          response.setHeader("www-authenticate", "Bearer");
+          return answer(response, 401, "text/plain", "the token of the network's folder is needed\n");
+        }
+        return answer(response, 200, PrometheusText.mediaType, metrics.text(live.size));
       default:
         return answer(response, 404, "text/plain", "not found\n");
     }

@@ -52,9 +52,9 @@ verifies("RTR-27", "a caller that answers no ping is dropped, one that does stay
 
 verifies("RTR-49", "probes say that it lives, whether it can take sends, and what it counted", async () => {
   const log = openSqliteLog(":memory:");
-  const bench = await startBench({ log });
-  const get = async (path: string, method = "GET") => {
-    const response = await fetch(bench.router.url.replace("ws:", "http:") + path, { method });
+  const bench = await startBench({ log, mayReadMetrics: (authorization) => authorization === "Bearer m" });
+  const get = async (path: string, method = "GET", headers: Record<string, string> = {}) => {
+    const response = await fetch(bench.router.url.replace("ws:", "http:") + path, { method, headers });
     return { status: response.status, text: await response.text() };
   };
   const told = connect(bench.router, ada);
@@ -63,12 +63,17 @@ verifies("RTR-49", "probes say that it lives, whether it can take sends, and wha
   await told.until(() => told.deliveries.length === 1);
   expect(await get("/healthz")).toEqual({ status: 200, text: "ok\n" });
   expect(await get("/readyz")).toEqual({ status: 200, text: "ready\n" });
-  const metrics = await get("/metrics");
+  expect((await get("/metrics")).status).toBe(401);
+  const metrics = await get("/metrics", "GET", { authorization: "Bearer m" });
   for (const line of ["connections 1", "accepted_total 1", "delivered_total 1"]) {
     expect(metrics.text).toContain(`social_harness_router_${line}\n`);
   }
   expect(metrics.text).not.toContain(ada.card.agentId);
   expect((await get("/")).status).toBe(404);
+  const without = await startBench();
+  const unserved = await fetch(`${without.router.url.replace("ws:", "http:")}/metrics`);
+  expect(unserved.status).toBe(404);
+  await without.close();
   expect((await get("/healthz", "POST")).status).toBe(405);
   await told.client.close();
   await log.close();

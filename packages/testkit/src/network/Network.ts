@@ -116,6 +116,7 @@ export const startNetwork = async ({ folder, routerLimits }: NetworkOptions): Pr
         signer: routerSigner,
         registryKey: registrySigner.publicKey,
         listen: { host: "127.0.0.1", port },
+        mayReadMetrics: () => true,
         ...(routerLimits === undefined ? {} : { limits: routerLimits }),
       }),
     );
