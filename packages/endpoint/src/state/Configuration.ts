@@ -9,6 +9,7 @@ import * as AgentName from "@social-harness/protocol/identity/AgentName";
 import { SigningKey } from "@social-harness/protocol/identity/Identifier";
 import { AdmissionCredential } from "@social-harness/registry/Admission";
 import { RegistryUrl, RouterUrl } from "@social-harness/registry/NetworkUrl";
+import { levels } from "./LogFiles.ts";
 import * as PrivateFile from "./PrivateFile.ts";
 import type { StateFolder } from "./StateFolder.ts";
 
@@ -31,7 +32,7 @@ export const schema = Schema.Struct({
   port: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65_535 })),
   /** Who may speak at the MCP endpoint: every program of this machine, or holders of the folder's tokens alone. */
   mode: Schema.Literals(["trusted-local", "credentials"]),
-  logLevel: Schema.Literals(["debug", "info", "warn", "error"]),
+  logLevel: Schema.Literals(levels),
   /** Who may open a conversation with this agent, and who may not in any case. */
   contacts: Schema.Union([Schema.Literals(["everyone", "known"]), names]),
   blocked: names,

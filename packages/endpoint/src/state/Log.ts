@@ -5,11 +5,11 @@
 import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "@social-harness/router/Logger";
-import type { Configuration } from "./Configuration.ts";
+import * as LogFiles from "./LogFiles.ts";
 
-export type Level = Configuration["logLevel"];
+type Level = LogFiles.Level;
 
-const rank: Readonly<Record<Level, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
+const rank = (level: Level): number => LogFiles.levels.indexOf(level);
 
 /** Callback secrets, invites, admission credentials, bearer tokens: by the shapes they always have. */
 const secretShapes = /\b(?:whsec_|shn1_|adm_)[A-Za-z0-9_+/=-]+|\bBearer\s+[A-Za-z0-9._~+/=-]{16,}/gi;
@@ -61,7 +61,7 @@ interface File {
 }
 
 const openFile = (folder: string, bytesMax: number, olderMax: number): File => {
-  const pathOf = (age: number): string => join(folder, age === 0 ? "endpoint.log" : `endpoint.${age}.log`);
+  const pathOf = (age: number): string => join(folder, LogFiles.nameOf(age));
   let descriptor: number | null = null;
   let bytes = 0;
   const close = (): void => {
@@ -99,7 +99,11 @@ const openFile = (folder: string, bytesMax: number, olderMax: number): File => {
 };
 
 export const open = (options: LogOptions): Log => {
-  const file = openFile(options.folder, options.fileBytesMax ?? 8_388_608, options.olderFilesMax ?? 4);
+  const file = openFile(
+    options.folder,
+    options.fileBytesMax ?? LogFiles.fileBytesMax,
+    options.olderFilesMax ?? LogFiles.olderFilesMax,
+  );
   let lost = 0;
 
   /** What must not appear in this line. A token that cannot be read is no reason to lose the line. */
@@ -119,7 +123,7 @@ export const open = (options: LogOptions): Log => {
   };
 
   const write: Log["write"] = (level, event, fields = {}) => {
-    if (rank[level] < rank[options.level]) return;
+    if (rank(level) < rank(options.level)) return;
     const secrets = secretsNow();
     const cleaned = Object.entries(fields).map(([name, value]) => [name, clean(value, secrets)] as const);
     const line = {
