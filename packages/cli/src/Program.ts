@@ -31,6 +31,7 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
   move: async () => (await import("./commands/move.ts")).move,
   config: async () => (await import("./commands/config.ts")).config,
   daemon: async () => (await import("./commands/daemon.ts")).daemon,
+  service: async () => (await import("./commands/service.ts")).service,
   logs: async () => (await import("./commands/logs.ts")).logs,
   status: async () => (await import("./commands/status.ts")).status,
   agents: async () => (await import("./commands/agents.ts")).agents,

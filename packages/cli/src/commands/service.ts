@@ -1,0 +1,169 @@
+// `service`: has the machine's own manager start this endpoint's daemon and start it again, or no more. Implements RUN-151 to
+// RUN-153.
+
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Command } from "commander";
+import * as Configuration from "@social-harness/endpoint/state/Configuration";
+import * as Identity from "@social-harness/endpoint/state/Identity";
+import * as PrivateFile from "@social-harness/endpoint/state/PrivateFile";
+import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
+import { act, define, exampleLines, withState, type Context } from "../Command.ts";
+import { joinFirst, pathOf, type StateOptions } from "../daemon/Profile.ts";
+import * as Running from "../daemon/Running.ts";
+import { Failure, failed } from "../Failure.ts";
+import { capture } from "../service/Capture.ts";
+import * as Host from "../service/Host.ts";
+import { isWritable, mayRun, nameOf, type Service, type Standing, type Step } from "../service/Service.ts";
+
+interface Options extends StateOptions {
+  readonly dryRun?: boolean;
+}
+
+const typed = (steps: ReadonlyArray<Step>): ReadonlyArray<string> => steps.map((step) => step.join(" "));
+
+/** Throws with the rest of the steps where one of them fails. */
+const perform = async (steps: ReadonlyArray<Step>, what: string): Promise<void> => {
+  for (const [index, step] of steps.entries()) {
+    const done = await capture(step);
+    if (done.ok) continue;
+    const rest = typed(steps.slice(index)).join(" && ");
+    throw failed(
+      "service-manager-failed",
+      `${what}, but \`${step.join(" ")}\` failed: ${done.why}`,
+      `Run by hand: ${rest}`,
+    );
+  }
+};
+
+/** The process that holds the folder now; null where none does. */
+const holderOf = (options: StateOptions): number | null => {
+  try {
+    return Running.find(options).pid;
+  } catch (error) {
+    if (error instanceof Failure && error.reason === "daemon-not-running") return null;
+    throw error;
+  }
+};
+
+/** What would keep the daemon from starting is told now, and not in a log that nobody looks at. */
+const demandReady = (service: Service, { pid }: Standing, options: Options): void => {
+  const folder = StateFolder.at(service.state);
+  if (Identity.load(folder) === null) throw failed("no-keys", `${folder.path} has no keys yet`, joinFirst);
+  // The service gets none of this environment, so only the file counts.
+  Configuration.load(folder, {});
+  const holder = holderOf(options);
+  if (holder === null || holder === pid) return;
+  throw failed(
+    "daemon-running",
+    `a daemon that is no service holds ${folder.path} (pid ${holder})`,
+    "Stop it, then install the service.",
+  );
+};
+
+const isSame = (path: string, text: string): boolean =>
+  existsSync(path) && readFileSync(path, "utf8") === text;
+
+const install = async ({ output, options }: Context<Options>): Promise<void> => {
+  const manager = Host.manager();
+  const service = Host.serviceOf(pathOf(options));
+  const path = manager.pathOf(service.name);
+  if (!isWritable(service)) {
+    throw failed(
+      "service-unwritable",
+      "a path of the service has a control character in it, which no unit can hold",
+      "Move the folder, or the certificate, to another name.",
+    );
+  }
+  const text = manager.textOf(service);
+  const steps = manager.starting(service.name);
+  if (options.dryRun === true) {
+    return output.result(
+      { name: service.name, path, text, commands: typed(steps), installed: false },
+      `# ${path}\n${text}\n# then\n${typed(steps).join("\n")}`,
+    );
+  }
+  const standing = await manager.standing(service.name);
+  demandReady(service, standing, options);
+  const changed = !isSame(path, text);
+  if (existsSync(path) && mayRun(standing))
+    await perform(manager.stopping(service.name), "the unit was not changed");
+  mkdirSync(dirname(path), { recursive: true });
+  if (changed) PrivateFile.replace(path, text);
+  await output.during("Starting the service", perform(steps, `${path} is written`));
+  if (Host.isPassing(service)) {
+    output.remark(
+      "It starts what npx keeps in its cache, which may go. Better: npm install --global social-harness, and install again.",
+    );
+  }
+  output.result(
+    { name: service.name, path, installed: true, changed },
+    `Installed ${service.name} (${path}).\n${manager.advice}`,
+  );
+};
+
+const uninstall = async ({ output, options }: Context<Options>): Promise<void> => {
+  const manager = Host.manager();
+  const name = nameOf(StateFolder.at(pathOf(options)).path);
+  const path = manager.pathOf(name);
+  const steps = manager.stopping(name);
+  if (options.dryRun === true) {
+    const commands = typed([...steps, ...manager.afterRemoval]);
+    return output.result(
+      { name, path, commands, removed: false },
+      [...commands, `# and ${path} is removed`].join("\n"),
+    );
+  }
+  if (!existsSync(path)) return output.result({ name, path, removed: false }, `${name} is not installed.`);
+  if (mayRun(await manager.standing(name))) await perform(steps, "nothing was removed");
+  rmSync(path);
+  await perform(manager.afterRemoval, `${path} is removed`);
+  output.result({ name, path, removed: true }, `Removed ${name}. The state folder is as it was.`);
+};
+
+const status = async ({ output, options }: Context<Options>): Promise<void> => {
+  const manager = Host.manager();
+  const name = nameOf(StateFolder.at(pathOf(options)).path);
+  const path = manager.pathOf(name);
+  const isInstalled = existsSync(path);
+  const standing = isInstalled
+    ? await manager.standing(name)
+    : { active: null, enabled: null, pid: null, detail: "not installed" };
+  const daemon = holderOf(options);
+  const served = daemon === null ? "No daemon runs." : `A daemon runs (pid ${daemon}).`;
+  output.result(
+    { name, path, manager: manager.kind, installed: isInstalled, ...standing, daemon },
+    `${name}: ${standing.detail}\n${served}`,
+  );
+};
+
+const commands: ReadonlyArray<
+  readonly [name: string, summary: string, example: string, run: typeof install]
+> = [
+  [
+    "install",
+    "have this machine start the endpoint's daemon, now and at each log-in",
+    "run it from now on",
+    install,
+  ],
+  ["uninstall", "stop the daemon and have it started no more", "and no more", uninstall],
+  ["status", "show whether the service is installed and runs", "how it does", status],
+];
+
+export const service = (parent: Command): void => {
+  const command = parent
+    .command("service")
+    .description("run the daemon as a service of your user: systemd, or launchd on macOS")
+    .addHelpText(
+      "after",
+      exampleLines([
+        ["service install --dry-run", "look at what would be written and run"],
+        ["service install --profile work", "run it from now on"],
+      ]),
+    );
+  for (const [name, summary, effect, run] of commands) {
+    const one = withState(define(command, { name, summary, examples: [[`service ${name}`, effect]] }));
+    if (run !== status) one.option("--dry-run", "show what would be done, and do nothing");
+    act<Options, []>(one, run);
+  }
+};

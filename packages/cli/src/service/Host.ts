@@ -1,0 +1,50 @@
+// What this machine has to look after services, and what a daemon that it starts would be started with.
+
+import { realpathSync } from "node:fs";
+import { homedir } from "node:os";
+import { isAbsolute, join, resolve } from "node:path";
+import process from "node:process";
+import { failed } from "../Failure.ts";
+import * as Launchd from "./Launchd.ts";
+import type { Manager, Service } from "./Service.ts";
+import { nameOf } from "./Service.ts";
+import * as Systemd from "./Systemd.ts";
+
+/** How a network's own authority of certificates is told: without it the daemon of such a network connects to nobody. */
+const passedOn = ["NODE_EXTRA_CA_CERTS"] as const;
+
+export const manager = (): Manager => {
+  const home = homedir();
+  if (process.platform === "darwin") return Launchd.create(home, process.getuid?.() ?? 0);
+  if (process.platform === "linux") {
+    const configured = process.env["XDG_CONFIG_HOME"];
+    const isUsable = configured !== undefined && isAbsolute(configured);
+    return Systemd.create(isUsable ? configured : join(home, ".config"));
+  }
+  throw failed(
+    "no-service-manager",
+    "services are written for systemd and launchd, and this system has neither",
+    "Have your system's own means start `social-harness daemon`.",
+  );
+};
+
+/** The daemon of a state folder, started by the program that this command is run by. */
+export const serviceOf = (path: string): Service => {
+  const state = resolve(path);
+  const [, entry = ""] = process.argv;
+  return {
+    name: nameOf(state),
+    state,
+    command: [process.execPath, ...process.execArgv, realpathSync(entry), "daemon", "--state", state],
+    environment: Object.fromEntries(
+      passedOn.flatMap((name) => {
+        const value = process.env[name];
+        return value === undefined || value === "" ? [] : [[name, resolve(value)]];
+      }),
+    ),
+  };
+};
+
+/** What `npx` fetched goes again when it cleans up. */
+export const isPassing = ({ command }: Service): boolean =>
+  command.some((word) => /[\\/]_npx[\\/]/.test(word));

@@ -1,0 +1,73 @@
+// The launchd manager of a user: the property list of a daemon, and the commands that put it in force.
+
+import { join } from "node:path";
+import { capture } from "./Capture.ts";
+import type { Manager, Service } from "./Service.ts";
+
+const escaped = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+const string = (text: string): string => `<string>${escaped(text)}</string>`;
+
+/** Numbers are decimal there: 63 is 0077. */
+const textOf = ({ name, state, command, environment }: Service): string => {
+  const output = string(join(state, "logs", "service.log"));
+  const variables = Object.entries(environment)
+    .map(([variable, value]) => `\n    <key>${escaped(variable)}</key>${string(value)}`)
+    .join("");
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0">
+<dict>
+  <key>Label</key>${string(name)}
+  <key>ProgramArguments</key>
+  <array>${command.map((word) => `\n    ${string(word)}`).join("")}
+  </array>
+  <key>EnvironmentVariables</key>
+  <dict>${variables}
+  </dict>
+  <key>RunAtLoad</key><true/>
+  <key>KeepAlive</key>
+  <dict>
+    <key>SuccessfulExit</key><false/>
+  </dict>
+  <key>ThrottleInterval</key><integer>10</integer>
+  <key>ExitTimeOut</key><integer>10</integer>
+  <key>Umask</key><integer>63</integer>
+  <key>StandardOutPath</key>${output}
+  <key>StandardErrorPath</key>${output}
+</dict>
+</plist>
+`;
+};
+
+/** `uid`: whose session it is. */
+export const create = (home: string, uid: number): Manager => {
+  const domain = `gui/${uid}`;
+  const pathOf = (name: string): string => join(home, "Library", "LaunchAgents", `${name}.plist`);
+  return {
+    kind: "launchd",
+    pathOf,
+    textOf,
+    starting: (name) => [
+      ["launchctl", "bootstrap", domain, pathOf(name)],
+      ["launchctl", "kickstart", "-k", `${domain}/${name}`],
+    ],
+    stopping: (name) => [["launchctl", "bootout", `${domain}/${name}`]],
+    afterRemoval: [],
+    standing: async (name) => {
+      const answer = await capture(["launchctl", "print", `${domain}/${name}`]);
+      if (!answer.ok && /could not find service/i.test(answer.why))
+        return { active: false, enabled: false, pid: null, detail: "not loaded" };
+      if (!answer.ok) return { active: null, enabled: null, pid: null, detail: answer.why };
+      const state = /^\s*state = (.+)$/m.exec(answer.text)?.[1] ?? "unknown";
+      const pid = /^\s*pid = (\d+)$/m.exec(answer.text)?.[1];
+      return {
+        active: state === "running",
+        enabled: true,
+        pid: pid === undefined ? null : Number(pid),
+        detail: state,
+      };
+    },
+    advice: "It runs while you are logged in.",
+  };
+};
