@@ -5,6 +5,7 @@ import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { makeRegistryClient } from "@social-harness/registry/client/RegistryClient";
 import type { Logger } from "@social-harness/router/Logger";
+import type { Tracer } from "@social-harness/router/Tracer";
 import { makeCallbackClient } from "./callbacks/CallbackClient.ts";
 import * as TestCallbacks from "./callbacks/TestCallbacks.ts";
 import { startActiveAgent } from "./conversations/ActiveAgent.ts";
@@ -20,6 +21,7 @@ import { withReasons, withReasonsSync } from "./operations/Failing.ts";
 import * as Health from "./operations/Health.ts";
 import { readConversation, searchConversations, type Snapshot } from "./operations/History.ts";
 import * as Metrics from "./operations/Metrics.ts";
+import * as Observers from "./operations/Observers.ts";
 import * as Owner from "./operations/Owner.ts";
 import type { Operations } from "./operations/Operations.ts";
 import { searchAgents } from "./operations/SearchAgents.ts";
@@ -41,6 +43,8 @@ export interface EndpointOptions {
   readonly stateFolder: StateFolder;
   readonly configuration: Configuration;
   readonly logger: Logger;
+  /** Told of calls, posts and webhook attempts that are over, where somebody wants traces. */
+  readonly tracer?: Tracer;
   /** Epoch milliseconds. */
   readonly clock: () => number;
   readonly random: (byteCount: number) => Buffer;
@@ -119,6 +123,7 @@ const startLocked = async (
   const db = Database.open(stateFolder.database);
   opened.push(db.close);
   const metrics = Metrics.create(clock());
+  const observers = Observers.create(metrics, options.tracer);
   const verifier = metrics.counting(Ed25519.verifier);
   const trust: Trust = { verifier, registryKey: configuration.registryKey };
   const checked = await check(db, trust);
@@ -172,7 +177,7 @@ const startLocked = async (
         logger,
         firewall: wall,
         onAdmitted: pending.emit,
-        observer: metrics,
+        observer: observers,
       });
       opened.push(agent.close);
       await wall.start(agent.turns);
@@ -194,7 +199,7 @@ const startLocked = async (
     random,
     schedule,
     logger,
-    onAttempt: metrics.attempted,
+    onAttempt: observers.attempted,
   });
   opened.push(webhooks.close);
   pending.subscribe(webhooks.wake);
@@ -295,6 +300,7 @@ const startLocked = async (
     clock,
     random,
     version,
+    ...(options.tracer === undefined ? {} : { tracer: options.tracer }),
   });
   EndpointFile.write(stateFolder, { pid: process.pid, mcpUrl: mcp.url, mode });
   logger("info", "endpoint ready", { mcpUrl: mcp.url, mode, ...ContactPolicy.describe(configuration) });

@@ -1,12 +1,14 @@
 // The endpoint as this command runs it: with the folder's log, the system's clock and randomness. The endpoint itself
 // takes the lock and writes endpoint.json.
 
+import process from "node:process";
 import { startEndpoint } from "@social-harness/endpoint/Endpoint";
 import type { Configuration } from "@social-harness/endpoint/state/Configuration";
 import * as Log from "@social-harness/endpoint/state/Log";
 import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
 import * as Tokens from "@social-harness/endpoint/state/Tokens";
 import { failed } from "../Failure.ts";
+import * as Traces from "../traces/Traces.ts";
 import { random } from "./Profile.ts";
 
 export interface Daemon {
@@ -47,6 +49,14 @@ export const start = async (
     clock: Date.now,
     secrets: () => Tokens.secrets(folder),
   });
+  const traces = await Traces.open(process.env, "social-harness-daemon", (line) => {
+    log.write("warn", line);
+    notice?.(line);
+  });
+  const close = async (): Promise<void> => {
+    await traces?.close();
+    log.close();
+  };
   try {
     const endpoint = await startEndpoint({
       stateFolder: folder,
@@ -58,6 +68,7 @@ export const start = async (
       clock: Date.now,
       random,
       allowTestCallbacks,
+      ...(traces === null ? {} : { tracer: traces.tracer }),
     });
     return {
       mcpUrl: endpoint.mcpUrl,
@@ -65,12 +76,12 @@ export const start = async (
         try {
           await endpoint.close();
         } finally {
-          log.close();
+          await close();
         }
       },
     };
   } catch (error) {
-    log.close();
+    await close();
     throw portTaken(error, configuration.port);
   }
 };

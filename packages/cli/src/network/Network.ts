@@ -1,5 +1,6 @@
 // A network in one process: Registry and Router over their two logs. The composition root of both services.
 
+import process from "node:process";
 import { openSqliteLog } from "@social-harness/log/SqliteLog";
 import type { NetworkKeys } from "@social-harness/registry/NetworkKeys";
 import type { AdmissionMode } from "@social-harness/registry/service/Registering";
@@ -7,6 +8,7 @@ import { startRegistry } from "@social-harness/registry/service/RegistryServer";
 import { startRouter } from "@social-harness/router/service/Router";
 import type { Logger } from "@social-harness/registry/Logger";
 import { failed } from "../Failure.ts";
+import * as Traces from "../traces/Traces.ts";
 import * as Custody from "./Custody.ts";
 import { routerUrlOf, type Exposure } from "./Exposure.ts";
 import * as MetricsToken from "./MetricsToken.ts";
@@ -66,7 +68,15 @@ export const start = async (
     ends.push(() => routerLog.close());
     let forgotten = 0;
     MetricsToken.ensure(folder, random);
-    const shared = { clock: Date.now, random, logger, mayReadMetrics: MetricsToken.reader(folder) };
+    const traces = await Traces.open(process.env, "social-harness-network", (line) => logger("warn", line));
+    ends.push(async () => traces?.close());
+    const shared = {
+      clock: Date.now,
+      random,
+      logger,
+      mayReadMetrics: MetricsToken.reader(folder),
+      ...(traces === null ? {} : { tracer: traces.tracer }),
+    };
     const registry = await startRegistry({
       ...shared,
       log: registryLog,

@@ -67,7 +67,7 @@ export interface Observer {
   /** So many records became certified here: own posts and those of others. */
   readonly certified: (records: number) => void;
   /** An own post ended. Both times are epoch milliseconds. */
-  readonly ended: (outcome: EndedIntent["outcome"], takenAt: number, endedAt: number) => void;
+  readonly ended: (post: EndedIntent, takenAt: number, endedAt: number) => void;
 }
 
 export interface ActiveAgent {
@@ -158,9 +158,9 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
   const observe = ({ commits, ended }: Work, now: number): void => {
     if (observer === undefined) return;
     observer.certified(commits);
-    for (const { postId, outcome } of ended) {
-      const takenAt = intentCreatedAt(db, postId);
-      if (takenAt !== null) observer.ended(outcome, takenAt, now);
+    for (const post of ended) {
+      const takenAt = intentCreatedAt(db, post.postId);
+      if (takenAt !== null) observer.ended(post, takenAt, now);
     }
   };
 

@@ -1,6 +1,7 @@
 // One `tools/call`, from its raw parameters to its result: the envelope, the catalog, the tool, and what is said of a
 // failure. Implements MGT-04, MGT-60 to MGT-64 and MGT-73.
 
+import type { Tracer } from "@social-harness/router/Tracer";
 import type { OperationError, OperationName } from "../operations/OperationError.ts";
 import type { Operations } from "../operations/Operations.ts";
 import type { Caller } from "./Caller.ts";
@@ -13,6 +14,10 @@ import type { Tool } from "./Tool.ts";
 
 export interface CallOptions extends Defect.Witness {
   readonly operations: Operations;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** Told of each call of a known tool, where there is one. */
+  readonly tracer?: Tracer;
 }
 
 export interface Asker {
@@ -49,20 +54,39 @@ const failureOf = (name: OperationName, error: unknown, options: CallOptions): M
   return expected;
 };
 
+/** Takes the time from now on; null where nobody wants to know. */
+const traceOf = (tool: OperationName, { kind: caller }: Caller, { clock, tracer }: CallOptions) => {
+  if (tracer === undefined) return null;
+  const startedAt = clock();
+  return (failed: string | null, result: object): void =>
+    tracer({
+      name: `tools/call ${tool}`,
+      startedAt,
+      endedAt: clock(),
+      failed,
+      attributes: { "mcp.caller": caller },
+      ...("postId" in result ? { postId: String(result.postId) } : {}),
+    });
+};
+
 const perform = async (
   { name, arguments: args }: CallShape.Call,
   { caller, gone }: Asker,
   options: CallOptions,
 ): Promise<CallResult> => {
   const tool = toolOf(name, caller, options.operations);
+  const over = traceOf(tool.face.name, caller, options);
   try {
     const structuredContent = await tool.call(options.operations, args, gone);
     const text = JSON.stringify(structuredContent);
+    over?.(null, structuredContent);
     return { content: [{ type: "text", text }], structuredContent };
   } catch (error) {
     // What ends because its reader has left is no defect, and there is nobody to tell.
-    if (gone.aborted && error === gone.reason) throw Failures.internal();
-    throw failureOf(tool.face.name, error, options);
+    const isLeft = gone.aborted && error === gone.reason;
+    const failure = isLeft ? Failures.internal() : failureOf(tool.face.name, error, options);
+    over?.(isLeft ? "caller-left" : String(failure.code), {});
+    throw failure;
   }
 };
 

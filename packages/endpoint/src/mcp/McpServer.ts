@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { Logger } from "@social-harness/router/Logger";
+import type { Tracer } from "@social-harness/router/Tracer";
 import type { EventConsumers } from "../operations/EventSubscription.ts";
 import { type Health, isReady } from "../operations/Health.ts";
 import type { Owner } from "../operations/Owner.ts";
@@ -42,6 +43,7 @@ export interface McpServerOptions {
   /** Who may speak, and by which tokens. */
   readonly authority: Gate.Authority;
   readonly logger: Logger;
+  readonly tracer?: Tracer;
   /** Epoch milliseconds. */
   readonly clock: () => number;
   readonly random: (byteCount: number) => Uint8Array;

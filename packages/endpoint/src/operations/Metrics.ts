@@ -117,7 +117,7 @@ export const create = (startedAt: number): Metrics => {
     certified: (records) => {
       certified += records;
     },
-    ended: (outcome, takenAt, endedAt) => {
+    ended: ({ outcome }, takenAt, endedAt) => {
       ended.set(outcome, (ended.get(outcome) ?? 0) + 1);
       // A clock that was set back meanwhile makes it look as if it had ended before.
       if (outcome === "certified") latency.observe(Math.max(0, endedAt - takenAt) / 1_000);

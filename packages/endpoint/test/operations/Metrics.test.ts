@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
+import { PostId } from "@social-harness/protocol/identity/Identifier";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { afterAll, beforeAll, expect } from "vitest";
 import * as Metrics from "../../src/operations/Metrics.ts";
@@ -43,10 +44,11 @@ verifies("RUN-143", "a page says how the endpoint stands and what it has counted
   expect(read().get("social_harness_store_wal_bytes")).toBe(0);
   writeFileSync(`${database}-wal`, "12345");
 
+  const postId = PostId.fromBytes(Buffer.alloc(32, 1));
   metrics.certified(2);
-  metrics.ended("certified", 1_000, 1_030);
-  metrics.ended("certified", 5_000, 1_000);
-  metrics.ended("withdrawn", 0, 9);
+  metrics.ended({ postId, outcome: "certified" }, 1_000, 1_030);
+  metrics.ended({ postId, outcome: "certified" }, 5_000, 1_000);
+  metrics.ended({ postId, outcome: "withdrawn" }, 0, 9);
   metrics.attempted({ purpose: "delivery", category: "received" });
   metrics.attempted({ purpose: "delivery", category: "received" });
   metrics.attempted({ purpose: "test", category: "timeout" });

@@ -17,6 +17,7 @@ import * as Registration from "../Registration.ts";
 import { makeRegistryFold } from "../RegistryFold.ts";
 import type { RegistryView } from "../RegistryState.ts";
 import { timestampOf, type Clock } from "../Timestamp.ts";
+import type { Tracer } from "../Tracer.ts";
 import * as Wire from "../Wire.ts";
 import { checkMediaType, Gone, readBody, Refusal, respond, respondError } from "./HttpEdge.ts";
 import { makeMetrics } from "./Metrics.ts";
@@ -34,6 +35,8 @@ export interface RegistryServiceOptions {
   readonly rates?: Partial<Rates>;
   /** Takes the source from the last `X-Forwarded-For`: only behind a proxy that sets it, and reachable through it alone. */
   readonly behindProxy?: boolean;
+  /** Told of each request of a known operation, where somebody wants traces. */
+  readonly tracer?: Tracer;
   /** Whether a request with this `Authorization` may read `/metrics`; without it there is no such path. */
   readonly mayReadMetrics?: (authorization: string | undefined) => boolean;
 }
@@ -156,15 +159,28 @@ export const makeRegistryService = (options: RegistryServiceOptions): RegistrySe
     return path === "/healthz" || path === "/readyz" ? probe(request, path) : operate(request, path);
   };
 
+  /** Takes the time of an operation from now on; null where nobody wants to know. */
+  const traceOf = (path: string): ((failed: Wire.ErrorCode | "gone" | null) => void) | null => {
+    const { tracer } = options;
+    if (tracer === undefined || !operations.has(path)) return null;
+    const startedAt = clock();
+    return (failed) => tracer({ name: path, startedAt, endedAt: clock(), failed, attributes: {} });
+  };
+
   return {
     ready: () => fold.catchUp(),
     view,
     handle: (request, response) => {
       response.setHeader(Wire.registryKeyHeader, registry.publicKey);
+      const over = traceOf(request.url ?? "");
       const refuse = (cause: unknown): void => {
-        if (cause instanceof Gone) return void response.destroy();
+        if (cause instanceof Gone) {
+          over?.("gone");
+          return void response.destroy();
+        }
         const refusal = refusalOf(cause, logger);
         metrics.refused(refusal.code);
+        over?.(refusal.code);
         respondError(response, refusal);
       };
       if (request.url === "/metrics") {
@@ -176,6 +192,7 @@ export const makeRegistryService = (options: RegistryServiceOptions): RegistrySe
       }
       answer(request).then((value) => {
         metrics.answered();
+        over?.(null);
         respond(response, 200, value);
       }, refuse);
     },

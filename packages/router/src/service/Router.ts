@@ -17,6 +17,7 @@ import type { SqliteLog } from "@social-harness/log/SqliteLog";
 import { WebSocketServer, type WebSocket } from "ws";
 import * as Limits from "../Limits.ts";
 import type { Logger } from "../Logger.ts";
+import type { Tracer } from "../Tracer.ts";
 import * as Frames from "../wire/Frames.ts";
 import * as Transport from "../wire/Transport.ts";
 import { makeAcknowledgments } from "./Acknowledgments.ts";
@@ -59,6 +60,8 @@ export interface RouterOptions {
   readonly clock: () => number;
   readonly random: (byteCount: number) => Uint8Array;
   readonly logger: Logger;
+  /** Told of each envelope that was decided, where somebody wants traces. */
+  readonly tracer?: Tracer;
   /** Whether a request with this `Authorization` may read `/metrics`; without it there is no such path. */
   readonly mayReadMetrics?: (authorization: string | undefined) => boolean;
   readonly limits?: Partial<ServiceLimits>;
@@ -101,6 +104,8 @@ export const startRouter = async (options: RouterOptions): Promise<Router> => {
     registryKey: options.registryKey,
     random,
     logger,
+    clock,
+    ...(options.tracer === undefined ? {} : { tracer: options.tracer }),
     limits,
     live,
     track: (work: Promise<void>): void => {

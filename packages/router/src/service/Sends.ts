@@ -5,6 +5,7 @@ import { LogError } from "@social-harness/log/LogError";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import type { AgentId, MessageId } from "@social-harness/protocol/identity/Identifier";
 import type { WebSocket } from "ws";
+import type { Tracer } from "../Tracer.ts";
 import * as Envelope from "../wire/Envelope.ts";
 import * as Frames from "../wire/Frames.ts";
 import type { Budget } from "./Budget.ts";
@@ -18,6 +19,9 @@ export interface SendsContext {
   readonly store: RouterStore;
   readonly budget: Budget;
   readonly metrics: Metrics;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly tracer?: Tracer;
   readonly limits: { readonly pendingSendsMax: number };
   /** The one live connection of each agent. */
   readonly live: ReadonlyMap<AgentId, { readonly mailbox: Mailbox }>;
@@ -87,18 +91,31 @@ export const takeSends = (
     handOut(copies.filter(isOwn), body, envelopeText.length);
   };
 
+  /** Takes the time from now on; null where nobody wants to know. */
+  const traceOf = ({ envelope, envelopeText }: Frames.Send) => {
+    const { clock, tracer } = context;
+    if (tracer === undefined) return null;
+    const startedAt = clock();
+    const attributes = { recipients: envelope.recipientAgentIds.length, bytes: envelopeText.length };
+    return (failed: Frames.RejectedReason | null): void =>
+      tracer({ name: "router send", startedAt, endedAt: clock(), failed, attributes });
+  };
+
   const decide = async (send: Frames.Send): Promise<void> => {
     const { requestId, envelope, envelopeText } = send;
     const envelopeDigest = Envelope.digestOfText(envelopeText);
+    const over = traceOf(send);
     try {
       const result = await store.accept({ envelope, envelopeText, envelopeDigest });
       context.onCommit(true);
+      over?.(result.kind === "rejected" ? result.reason : null);
       if (result.kind === "rejected") return reject(requestId, result.reason);
       metrics.accepted();
       announce(send, result);
     } catch (error) {
       if (!(error instanceof LogError)) throw error;
       context.onCommit(false);
+      over?.("unavailable");
       refused ??= { messageId: envelope.messageId, reason: "unavailable" };
       reject(requestId, "unavailable");
     }

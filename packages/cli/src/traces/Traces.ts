@@ -1,0 +1,53 @@
+// Traces for whoever has a collector, named by the standard OTEL_ variables. Without an endpoint among them nothing of this is
+// loaded, and nobody takes a time. Implements RUN-154 and RUN-155.
+
+import type { Tracer } from "@social-harness/router/Tracer";
+
+export interface Traces {
+  readonly tracer: Tracer;
+  /** Sends what waits, and waits for it no longer than a stop can. */
+  readonly close: () => Promise<void>;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** OTLP over HTTP in one of its two encodings; gRPC would be a library of its own. */
+export const protocols = ["http/protobuf", "http/json"] as const;
+export type Protocol = (typeof protocols)[number];
+
+/** An empty variable counts as one that is not set: that is the standard's rule. */
+const valueOf = (environment: Environment, ...names: ReadonlyArray<string>): string | undefined =>
+  names.map((name) => environment[name]?.trim()).find((value) => value !== undefined && value !== "");
+
+const wantsTraces = (environment: Environment): boolean => {
+  const exporters = valueOf(environment, "OTEL_TRACES_EXPORTER") ?? "otlp";
+  return (
+    valueOf(environment, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT") !== undefined &&
+    valueOf(environment, "OTEL_SDK_DISABLED")?.toLowerCase() !== "true" &&
+    exporters.split(",").some((one) => one.trim().toLowerCase() === "otlp")
+  );
+};
+
+const off = "traces are off";
+
+/**
+ * Null where nobody asks for traces, or asks in a way that is not understood: then `notice` gets a line, without the value. What
+ * is traced goes on all the same.
+ */
+export const open = async (
+  environment: Environment,
+  serviceName: string,
+  notice: (line: string) => void,
+): Promise<Traces | null> => {
+  if (!wantsTraces(environment)) return null;
+  const named = valueOf(environment, "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL");
+  const protocol = named === undefined ? protocols[0] : protocols.find((one) => one === named);
+  if (protocol === undefined) {
+    notice(`${off}: OTEL_EXPORTER_OTLP_PROTOCOL is expected to be ${protocols.join(" or ")}`);
+    return null;
+  }
+  const { start } = await import("./OtlpTraces.ts");
+  const traces = await start({ environment, protocol, serviceName });
+  if (traces === null) notice(`${off}: one of the OTEL_ variables has a value that cannot be used`);
+  return traces;
+};
