@@ -166,21 +166,9 @@ verifies(
     const subscribed = await ask(ada, runtime, "events/subscribe", subscription);
     expect([subscribed.status, subscribed.text.includes("refreshBefore")]).toEqual([200, true]);
     const send = (text: string) =>
-      run(
-        [
-          "send",
-          "agent:ada-agent",
-          text,
-          "--state",
-          bob,
-          "--key",
-          `${idempotencyKey}-${text}`,
-          "--json",
-        ],
-        {
-          env: { NODE_DEBUG: "social-harness" },
-        },
-      );
+      run(["send", "agent:ada-agent", text, "--state", bob, "--key", `${idempotencyKey}-${text}`, "--json"], {
+        env: { NODE_DEBUG: "social-harness" },
+      });
     for (const text of [`${post} one`, held, `checked ${post}`, `guided ${post}`]) {
       const sent = await send(text);
       expect([sent.code, lastJson(sent)["status"]]).toEqual([0, "certified"]);
