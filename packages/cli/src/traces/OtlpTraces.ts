@@ -14,9 +14,19 @@ import * as FetchHttpClient from "effect/http/FetchHttpClient";
 import * as HttpClient from "effect/http/HttpClient";
 import * as OtlpSerialization from "effect/observability/OtlpSerialization";
 import * as OtlpTracer from "effect/observability/OtlpTracer";
-import type { Span } from "@social-harness/router/Tracer";
+import type { Span, Tracer } from "@social-harness/router/Tracer";
 import { version } from "../Version.ts";
-import type { Environment, Protocol, Traces } from "./Traces.ts";
+
+export interface Traces {
+  readonly tracer: Tracer;
+  /** Sends what waits, and waits for it no longer than a stop can. */
+  readonly close: () => Promise<void>;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** OTLP over HTTP in one of its two encodings. */
+export type Protocol = "http/protobuf" | "http/json";
 
 export interface StartOptions {
   readonly environment: Environment;

@@ -1,19 +1,10 @@
 // Traces for whoever has a collector, named by the standard OTEL_ variables. Without an endpoint among them nothing of this is
 // loaded, and nobody takes a time. Implements RUN-154 and RUN-155.
 
-import type { Tracer } from "@social-harness/router/Tracer";
+import type { Environment, Protocol, Traces } from "./OtlpTraces.ts";
 
-export interface Traces {
-  readonly tracer: Tracer;
-  /** Sends what waits, and waits for it no longer than a stop can. */
-  readonly close: () => Promise<void>;
-}
-
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** OTLP over HTTP in one of its two encodings; gRPC would be a library of its own. */
-export const protocols = ["http/protobuf", "http/json"] as const;
-export type Protocol = (typeof protocols)[number];
+/** The first is the standard's default. gRPC would be a library of its own. */
+const protocols: readonly [Protocol, Protocol] = ["http/protobuf", "http/json"];
 
 /** An empty variable counts as one that is not set: that is the standard's rule. */
 const valueOf = (environment: Environment, ...names: ReadonlyArray<string>): string | undefined =>

@@ -55,8 +55,8 @@ verifies("RUN-151", "a systemd unit writes every path so that systemd reads it a
 });
 
 verifies("RUN-151", "a launchd property list is XML that holds every word as it is", () => {
-  const manager = Launchd.create("/Users/ada", 501);
-  expect(manager.pathOf("x")).toBe("/Users/ada/Library/LaunchAgents/x.plist");
+  const manager = Launchd.create("/srv/ada", 501);
+  expect(manager.pathOf("x")).toBe("/srv/ada/Library/LaunchAgents/x.plist");
   const path = join(folder, "unit.plist");
   writeFileSync(path, manager.textOf(service));
   const script = "import plistlib, json, sys; print(json.dumps(plistlib.load(open(sys.argv[1], 'rb'))))";
@@ -73,8 +73,8 @@ verifies("RUN-151", "a launchd property list is XML that holds every word as it 
 });
 
 verifies("RUN-151", "each folder has a service of its own name, and no unit holds a line end", () => {
-  expect(nameOf("/home/a/x")).toMatch(/^social-harness-x-[0-9a-f]{8}$/);
-  expect(nameOf("/home/a/x")).not.toBe(nameOf("/home/b/x"));
+  expect(nameOf("/srv/a/x")).toMatch(/^social-harness-x-[0-9a-f]{8}$/);
+  expect(nameOf("/srv/a/x")).not.toBe(nameOf("/srv/b/x"));
   expect(isWritable(service)).toBe(true);
   expect(isWritable({ ...service, command: ["node", "a\nExecStartPre=/bin/evil"] })).toBe(false);
 });
