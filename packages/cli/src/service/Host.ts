@@ -10,8 +10,14 @@ import type { Manager, Service } from "./Service.ts";
 import { nameOf } from "./Service.ts";
 import * as Systemd from "./Systemd.ts";
 
-/** How a network's own authority of certificates is told: without it the daemon of such a network connects to nobody. */
-const passedOn = ["NODE_EXTRA_CA_CERTS"] as const;
+/**
+ * What a service keeps of the environment: how a network's own authority of certificates is told, without which its daemon connects
+ * to nobody, and how the single file has itself started.
+ */
+const passedOn: ReadonlyArray<readonly [name: string, isPath: boolean]> = [
+  ["NODE_EXTRA_CA_CERTS", true],
+  ["MALLOC_ARENA_MAX", false],
+];
 
 export const manager = (): Manager => {
   const home = homedir();
@@ -37,9 +43,9 @@ export const serviceOf = (path: string): Service => {
     state,
     command: [process.execPath, ...process.execArgv, realpathSync(entry), "daemon", "--state", state],
     environment: Object.fromEntries(
-      passedOn.flatMap((name) => {
+      passedOn.flatMap(([name, isPath]) => {
         const value = process.env[name];
-        return value === undefined || value === "" ? [] : [[name, resolve(value)]];
+        return value === undefined || value === "" ? [] : [[name, isPath ? resolve(value) : value]];
       }),
     ),
   };
