@@ -13,6 +13,7 @@ import type { Turn } from "./conversations/Conversations.ts";
 import * as Firewall from "./firewall/Firewall.ts";
 import * as HoldRows from "./firewall/HoldRows.ts";
 import * as Inbox from "./ingress/Inbox.ts";
+import * as Recovery from "./ingress/Recovery.ts";
 import { startMcpServer } from "./mcp/McpServer.ts";
 import { createAgentLife } from "./operations/AgentLife.ts";
 import { createContinuations } from "./operations/Continuations.ts";
@@ -154,6 +155,17 @@ const startLocked = async (
         onAdmitted: pending.emit,
         onHoldTools: catalog.emit,
       });
+      const retired = Recovery.recover({
+        db,
+        // Collective state is volatile: a process begins without any.
+        answerable: new Set(),
+        now: clock(),
+        random,
+        admit: wall.admit,
+        onRetired: Occurrence.drop,
+      });
+      if (retired > 0)
+        logger("warn", "requests of before this start cannot be answered any more", { requests: retired });
       const agent = await startActiveAgent({
         db,
         card,
