@@ -16,6 +16,7 @@ const webhooks = "packages/endpoint/test/webhooks";
 const operations = "packages/endpoint/test/operations";
 const mcp = "packages/endpoint/test/mcp";
 const firewall = "packages/endpoint/test/firewall";
+const ingress = "packages/endpoint/test/ingress";
 const endpoint = "packages/testkit/test/endpoint";
 
 /** Test files by what they are about. */
@@ -53,5 +54,9 @@ export const files = {
   wallModel: `${firewall}/WallModel.test.ts`,
   checker: `${firewall}/Checker.test.ts`,
   holdTools: `${mcp}/HoldTools.test.ts`,
+  recovery: `${ingress}/Recovery.test.ts`,
+  recoveryCrash: `${ingress}/RecoveryCrash.test.ts`,
+  recoveryModel: `${ingress}/RecoveryModel.test.ts`,
+  lostRequest: `${endpoint}/LostRequest.test.ts`,
   registration: `${endpoint}/Registration.test.ts`,
 } as const;

@@ -144,12 +144,14 @@ verifies(
     }
     await until("all is in the inbox, and the first was tried", () => unread() === 3 && receiver.refused > 0);
     await stop();
-    // The last one as a kill between commit and classification leaves it.
+    // The last one as a kill between commit and classification leaves it, the one before as it waits for a verdict.
     const shown = inStore((sqlite) => {
       sqlite.exec(
         `INSERT INTO pending (conversation_id, record_hash)
-           SELECT conversation_id, record_hash FROM inbox ORDER BY sequence DESC LIMIT 1;
-         DELETE FROM inbox WHERE sequence = (SELECT max(sequence) FROM inbox)`,
+           SELECT conversation_id, record_hash FROM inbox WHERE item LIKE '%is pending%';
+         INSERT INTO firewall_queue (conversation_id, record_hash, item, queued_at)
+           SELECT conversation_id, record_hash, item, admitted_at FROM inbox WHERE item LIKE '%a message%';
+         DELETE FROM inbox WHERE item NOT LIKE '%was shown%'`,
       );
       return sqlite.prepare("SELECT delivery_token AS token FROM webhook_occurrence").get() as {
         readonly token: string;
