@@ -264,7 +264,7 @@ const startLocked = async (
       if (admitted) pending.emit();
       return { kind };
     },
-    pendingCount: () => Inbox.unreadCount(db),
+    pendingCount: () => withReasonsSync(() => Inbox.unreadCount(db)),
     onPending: pending.subscribe,
     onCatalogChanged: catalog.subscribe,
   };

@@ -36,6 +36,7 @@ export const files = {
   webhookDelivery: `${webhooks}/Delivery.test.ts`,
   webhookModel: `${webhooks}/WebhookModel.test.ts`,
   subscriptions: `${mcp}/Subscriptions.test.ts`,
+  pendingStream: `${mcp}/PendingStream.test.ts`,
   agentLife: `${operations}/AgentLife.test.ts`,
   continuations: `${operations}/Continuations.test.ts`,
   conversationPages: `${operations}/ConversationPages.test.ts`,

@@ -58,7 +58,7 @@ const startReceiver = async () => {
 };
 
 verifies(
-  ["ING-190", "ING-180", "ING-182"],
+  ["ING-190", "ING-180", "ING-182", "ING-197"],
   "a start retires what was shown before it, and neither what it finds pending nor what it delivers",
   async () => {
     const network = await testNetwork();
@@ -171,6 +171,13 @@ verifies(
     expect(wordsOf(read["item"] as never)).toBe("request that was shown");
     const lost = await call("runtime", "read_event", { eventId: receiver.taken[1]?.eventId });
     expect(lost["item"]).toMatchObject({ kind: "operationFailed", id: requestId, to: "agent:bob-agent" });
+
+    // Receipts and an acknowledgment were all that the members could have heard of.
+    expect(await call("owner", "acknowledge_delivery", { deliveryToken: shown.token })).toEqual({});
+    const said = (table: string): number =>
+      inStore((sqlite) => Number(sqlite.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.["n"]));
+    expect([said("intent"), said("idempotency"), said("record")]).toEqual([0, 0, 3]);
+    expect((await bob.history("agent:ada-agent")).length).toBe(3);
   },
   90_000,
 );
