@@ -1,21 +1,25 @@
-// Whether an inbox stays as quick as on its first day: paging, counting and acknowledging over a million tombstones beside
-// the same inbox without any. Both stores stand next to each other and are asked in turn.
+// Whether an inbox stays as quick as on its first day: paging, counting, acknowledging, delivering and starting over a million
+// tombstones beside the same inbox without any. Both stores stand next to each other and are asked in turn.
 
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { admitAtOnce } from "@social-harness/endpoint/ingress/Classify";
 import * as Inbox from "@social-harness/endpoint/ingress/Inbox";
+import * as Recovery from "@social-harness/endpoint/ingress/Recovery";
 import * as Database from "@social-harness/endpoint/store/Database";
+import * as Occurrence from "@social-harness/endpoint/webhooks/Occurrence";
 import type { AgentAddress } from "@social-harness/protocol/address/Address";
 import type { Item } from "@social-harness/protocol/delivery/Item";
 import { type DeliveryToken, PostId } from "@social-harness/protocol/identity/Identifier";
 import { inFolder } from "./Fleet.ts";
+import * as InboxWebhook from "./InboxWebhook.ts";
 import type { Line, Question } from "./Line.ts";
 import { median, wallMsOf } from "./Statistics.ts";
 
 const tombstones = 1_000_000;
-/** More than one page of them, in both stores. */
-const unread = 400;
 const rounds = 300;
+/** More than one page of them, in both stores: each round acknowledges one from the end and receives one from the start. */
+const unread = 2 * rounds + 100;
 
 const random = (byteCount: number): Buffer => randomBytes(byteCount);
 
@@ -73,30 +77,67 @@ const operations = {
   count: ({ db }: Store): void => void Inbox.unreadCount(db),
   acknowledge: ({ db, tokens }: Store, round: number): void =>
     db.transaction(() => Inbox.acknowledge(db, tokens[unread - 1 - round] as DeliveryToken, 2)),
+  /** Puts the next item to be delivered in the place of the one that is due. */
+  offer: ({ db }: Store): void =>
+    db.transaction(() => {
+      Occurrence.clear(db);
+      Occurrence.offer(db);
+    }),
+  /** What a start does about requests: there are none. */
+  recover: ({ db }: Store): void =>
+    void Recovery.recover({
+      db,
+      answerable: new Set(),
+      now: 2,
+      random,
+      admit: admitAtOnce,
+      onRetired: Occurrence.drop,
+    }),
 } as const;
 type Operation = keyof typeof operations;
 
 const measure = (store: Store, operation: Operation, round: number): number =>
   wallMsOf(() => operations[operation](store, round));
 
+interface Samples {
+  readonly full: Array<number>;
+  readonly empty: Array<number>;
+}
+
+const lineOf = (operation: string, { full, empty }: Samples): Line => ({
+  name: `inbox ${operation}, ${tombstones} tombstones`,
+  measured: { value: median(full), unit: "ms" },
+  against: { value: median(empty), unit: "ms", name: "the same inbox without them" },
+  target: { atMost: 1.5 },
+});
+
+/** From a receipt to the arrival of the next delivery, with the item retired in between. */
+const receipts = async (full: Store, empty: Store): Promise<Line> => {
+  const samples: Samples = { full: [], empty: [] };
+  const webhooks = { full: await InboxWebhook.open(full.db), empty: await InboxWebhook.open(empty.db) };
+  for (let round = 0; round < rounds; round++) {
+    samples.full.push(await webhooks.full.receive());
+    samples.empty.push(await webhooks.empty.receive());
+  }
+  await webhooks.full.close();
+  await webhooks.empty.close();
+  return lineOf("receipt", samples);
+};
+
 const answer = (): Promise<ReadonlyArray<Line>> =>
   inFolder(async (folder) => {
     const full = openStore(join(folder, "full.sqlite"), tombstones);
     const empty = openStore(join(folder, "empty.sqlite"), 0);
     try {
-      return (Object.keys(operations) as ReadonlyArray<Operation>).map((operation): Line => {
-        const samples = { full: [] as Array<number>, empty: [] as Array<number> };
+      const lines = (Object.keys(operations) as ReadonlyArray<Operation>).map((operation): Line => {
+        const samples: Samples = { full: [], empty: [] };
         for (let round = 0; round < rounds; round++) {
           samples.full.push(measure(full, operation, round));
           samples.empty.push(measure(empty, operation, round));
         }
-        return {
-          name: `inbox ${operation}, ${tombstones} tombstones`,
-          measured: { value: median(samples.full), unit: "ms" },
-          against: { value: median(samples.empty), unit: "ms", name: "the same inbox without them" },
-          target: { atMost: 1.5 },
-        };
+        return lineOf(operation, samples);
       });
+      return [...lines, await receipts(full, empty)];
     } finally {
       full.db.close();
       empty.db.close();

@@ -14,6 +14,7 @@ import type { Turn } from "./conversations/Conversations.ts";
 import * as Firewall from "./firewall/Firewall.ts";
 import * as HoldRows from "./firewall/HoldRows.ts";
 import * as Inbox from "./ingress/Inbox.ts";
+import * as Recovery from "./ingress/Recovery.ts";
 import { startMcpServer } from "./mcp/McpServer.ts";
 import { createAgentLife } from "./operations/AgentLife.ts";
 import { createContinuations } from "./operations/Continuations.ts";
@@ -162,6 +163,17 @@ const startLocked = async (
         onAdmitted: pending.emit,
         onHoldTools: catalog.emit,
       });
+      const retired = Recovery.recover({
+        db,
+        // Collective state is volatile: a process begins without any.
+        answerable: new Set(),
+        now: clock(),
+        random,
+        admit: wall.admit,
+        onRetired: Occurrence.drop,
+      });
+      if (retired > 0)
+        logger("warn", "requests of before this start cannot be answered any more", { requests: retired });
       const agent = await startActiveAgent({
         db,
         card,
@@ -262,7 +274,7 @@ const startLocked = async (
       if (admitted) pending.emit();
       return { kind };
     },
-    pendingCount: () => Inbox.unreadCount(db),
+    pendingCount: () => withReasonsSync(() => Inbox.unreadCount(db)),
     onPending: pending.subscribe,
     onCatalogChanged: catalog.subscribe,
   };

@@ -28,7 +28,9 @@ export const itemLines = (
     ...(guidance === undefined ? [] : [`  ${style("yellow", "your owner says")}`, indented(guidance)]),
   ];
   if (item.kind === "operationFailed") {
-    const head = `${style("red", "a post of yours failed")} to ${item.to}: ${item.error.reason}  ${token}`;
+    const what =
+      item.error.reason === "context-lost" ? "a request cannot be answered" : "a post of yours failed";
+    const head = `${style("red", what)} to ${item.to}: ${item.error.reason}  ${token}`;
     return [head, indented(item.error.message), ...owner].join("\n");
   }
   const { message } = item;

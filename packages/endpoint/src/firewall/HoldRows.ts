@@ -3,7 +3,7 @@
 
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import type { Item } from "@social-harness/protocol/delivery/Item";
-import type { ConversationId, RecordHash } from "@social-harness/protocol/identity/Identifier";
+import type { CollectiveId, ConversationId, RecordHash } from "@social-harness/protocol/identity/Identifier";
 import * as Inbox from "../ingress/Inbox.ts";
 import type { Ending, Hold, HoldContent, HoldEnded, HoldPage } from "../operations/Holds.ts";
 import { OperationError } from "../operations/OperationError.ts";
@@ -113,6 +113,7 @@ export const release = (
         item: itemOf(row),
         conversationId: row["conversation_id"] as ConversationId,
         recordHash: row["record_hash"] as RecordHash,
+        ...(row["request_id"] === null ? {} : { requestId: row["request_id"] as CollectiveId }),
         released: true,
         ...writing,
       });

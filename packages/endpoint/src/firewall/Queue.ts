@@ -3,7 +3,7 @@
 
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import type { Item } from "@social-harness/protocol/delivery/Item";
-import type { ConversationId, RecordHash } from "@social-harness/protocol/identity/Identifier";
+import type { CollectiveId, ConversationId, RecordHash } from "@social-harness/protocol/identity/Identifier";
 import * as Inbox from "../ingress/Inbox.ts";
 import type { Database, Row } from "../store/Database.ts";
 import * as HoldId from "./HoldId.ts";
@@ -14,6 +14,7 @@ export interface Queued {
   readonly conversationId: ConversationId;
   /** null for what this endpoint tells its own host: it is not judged, and only waits for its turn. */
   readonly recordHash: RecordHash | null;
+  readonly requestId: CollectiveId | null;
   readonly item: Item;
   /** Epoch milliseconds. */
   readonly queuedAt: number;
@@ -23,18 +24,24 @@ const ofRow = (row: Row): Queued => ({
   sequence: Number(row["sequence"]),
   conversationId: row["conversation_id"] as ConversationId,
   recordHash: row["record_hash"] as RecordHash | null,
+  requestId: row["request_id"] as CollectiveId | null,
   item: Inbox.itemOfText(row["item"] as string),
   queuedAt: Number(row["queued_at"]),
 });
 
 export const add = (
   db: Database,
-  entry: { readonly conversationId: ConversationId } & Pick<Inbox.Admission, "item" | "recordHash" | "now">,
+  entry: { readonly conversationId: ConversationId } & Pick<
+    Inbox.Admission,
+    "item" | "recordHash" | "requestId" | "now"
+  >,
 ): void => {
   db.run(
-    "INSERT INTO firewall_queue (conversation_id, record_hash, item, queued_at) VALUES (?, ?, ?, ?)",
+    `INSERT INTO firewall_queue (conversation_id, record_hash, request_id, item, queued_at)
+     VALUES (?, ?, ?, ?, ?)`,
     entry.conversationId,
     entry.recordHash ?? null,
+    entry.requestId ?? null,
     Inbox.textOf(entry.item),
     entry.now,
   );
@@ -93,18 +100,19 @@ export interface Writing {
 
 const hold = (
   db: Database,
-  { conversationId, recordHash, item, queuedAt }: Queued,
+  { conversationId, recordHash, requestId, item, queuedAt }: Queued,
   { reason, rule, explanation }: Extract<Verdict, { verdict: "hold" }>,
   { now, random }: Writing,
 ): HoldId.HoldId => {
   const holdId = HoldId.fromBytes(random(HoldId.byteCount));
   db.run(
     `INSERT INTO firewall_hold
-       (hold_id, conversation_id, record_hash, item, reason, rule, explanation, queued_at, held_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       (hold_id, conversation_id, record_hash, request_id, item, reason, rule, explanation, queued_at, held_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     holdId,
     conversationId,
     recordHash,
+    requestId,
     Inbox.textOf(item),
     reason,
     rule ?? null,
@@ -122,10 +130,11 @@ export type Settled =
 export const settle = (db: Database, entry: Queued, verdict: Verdict, writing: Writing): Settled => {
   if (!remove(db, entry)) throw new Error("a verdict about an item that is not queued");
   if (verdict.verdict === "hold") return { kind: "held", holdId: hold(db, entry, verdict, writing) };
-  const { conversationId, recordHash, item } = entry;
+  const { conversationId, recordHash, requestId, item } = entry;
   Inbox.admit(db, {
     item,
     ...(recordHash === null ? {} : { conversationId, recordHash }),
+    ...(requestId === null ? {} : { requestId }),
     ...(verdict.guidance === undefined ? {} : { guidance: verdict.guidance }),
     ...writing,
   });

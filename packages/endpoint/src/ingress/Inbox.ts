@@ -7,6 +7,7 @@ import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import { Item } from "@social-harness/protocol/delivery/Item";
 import {
+  type CollectiveId,
   type ConversationId,
   DeliveryToken,
   deliveryTokenOf,
@@ -42,6 +43,8 @@ export interface Admission {
   /** Where the item came from; absent for what this endpoint tells its own host. */
   readonly conversationId?: ConversationId;
   readonly recordHash?: RecordHash;
+  /** Of a post that asks for an answer, which only a process that remembers the request can take: see Recovery.ts. */
+  readonly requestId?: CollectiveId;
   /** The owner's words about it, stored beside it. */
   readonly guidance?: string;
   /** The owner released it from a hold. */
@@ -60,8 +63,9 @@ export const admit = (db: Database, admission: Admission): DeliveryToken => {
   const token = DeliveryToken.fromBytes(admission.random(32));
   const bytes = textOf(admission.item);
   db.run(
-    `INSERT INTO inbox (delivery_token, item, item_bytes, guidance, released, conversation_id, record_hash, admitted_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO inbox
+       (delivery_token, item, item_bytes, guidance, released, conversation_id, record_hash, request_id, admitted_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     token,
     bytes,
     Buffer.byteLength(bytes, "utf8"),
@@ -69,6 +73,7 @@ export const admit = (db: Database, admission: Admission): DeliveryToken => {
     admission.released === true ? 1 : 0,
     admission.conversationId ?? null,
     admission.recordHash ?? null,
+    admission.requestId ?? null,
     admission.now,
   );
   return token;

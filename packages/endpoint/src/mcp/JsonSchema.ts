@@ -106,7 +106,7 @@ const message = (kind: string, more: Record<string, Fragment>): Fragment => {
 
 /** The items that an inbox holds. */
 export const item: Fragment = {
-  description: "What arrived: another agent's words, or how an own send ended.",
+  description: "What arrived: another agent's words, or how an operation ended.",
   anyOf: [
     object(
       {
@@ -125,9 +125,13 @@ export const item: Fragment = {
     ),
     object(
       {
-        kind: oneOf(["operationFailed"], "An own send that ended without its effect."),
+        kind: oneOf(
+          ["operationFailed"],
+          "An own send, or a request to answer, that ended without its effect.",
+        ),
+        id: id("col_", 32, "The request that cannot be answered any more."),
         postId: id("pst_", 32, "The post that ended without its effect."),
-        to: text("Where it was sent."),
+        to: text("The conversation of that post."),
         error: {
           ...object({ reason: text("Why, as a word."), message: text("Why, as a sentence.") }, [
             "reason",

@@ -19,10 +19,11 @@ import * as Connections from "./Connections.ts";
 import * as Defect from "./Defect.ts";
 import * as Envelope from "./Envelope.ts";
 import * as Exchange from "./Exchange.ts";
+import * as Failures from "./Failures.ts";
 import * as Gate from "./Gate.ts";
 import * as LargeAnswers from "./LargeAnswers.ts";
 import * as Limits from "./Limits.ts";
-import { codes } from "./McpError.ts";
+import { codes, type McpError } from "./McpError.ts";
 import * as OwnerPaths from "./OwnerPaths.ts";
 import * as PendingStream from "./PendingStream.ts";
 import * as ProtocolServer from "./ProtocolServer.ts";
@@ -119,6 +120,15 @@ const listening = (server: Server, { host, port }: McpServerOptions["listen"]): 
   return promise;
 };
 
+/** What a stream says while the unread items cannot be counted. */
+const uncounted = (error: unknown, options: McpServerOptions): McpError => {
+  const event = "the unread items cannot be counted";
+  const expected = Failures.errorOf("read_inbox", error);
+  if (expected === null) return Defect.report(event, error, options);
+  options.logger("error", event, causeOf(error));
+  return expected;
+};
+
 /** The part that speaks MCP: the SDK's handler, the event stream, and the calls that are under way. */
 const makeProtocol = (
   options: McpServerOptions,
@@ -136,6 +146,7 @@ const makeProtocol = (
   const heartbeatMs = options.heartbeatMs ?? PendingStream.heartbeatMsDefault;
   const stream = PendingStream.make({
     pendingCount: operations.pendingCount,
+    failure: (error) => uncounted(error, options),
     onPending: operations.onPending,
     heartbeatMs,
     clock: options.clock,

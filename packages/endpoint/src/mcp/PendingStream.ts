@@ -1,9 +1,9 @@
 // The one consumer of `org.social-harness/inbox.pending`: a content-free wake-up for a native host. The newest stream
 // owns it; each has its own state, so nothing that an older one still does can reach a newer. What is due on a stream is
-// a handful of flags, never a queue, so a slow reader costs constant memory. Implements ING-41 to ING-47 and ING-98.
+// a handful of flags, never a queue, so a slow reader costs constant memory. Implements ING-41 to ING-47, ING-98 and ING-192.
 
 import * as Base64Url from "@social-harness/protocol/encoding/Base64Url";
-import { codes } from "./McpError.ts";
+import { codes, type McpError } from "./McpError.ts";
 
 export const eventName = "org.social-harness/inbox.pending";
 
@@ -13,8 +13,11 @@ export const heartbeatMsDefault = 15_000;
 export type FrameMethod =
   | "notifications/events/active"
   | "notifications/events/event"
+  | "notifications/events/error"
   | "notifications/events/heartbeat"
   | "notifications/events/terminated";
+
+type Frame = readonly [method: FrameMethod, params: Readonly<Record<string, unknown>>];
 
 /** One reader's open response. `send` rejects once the reader is gone. */
 export interface Reader {
@@ -26,7 +29,10 @@ export interface Reader {
 }
 
 export interface PendingStreamOptions {
+  /** Throws when the inbox cannot be read now. */
   readonly pendingCount: () => number;
+  /** Notes such an error in the log, and returns what the reader hears of it. */
+  readonly failure: (error: unknown) => McpError;
   /** Calls back after the count has risen. Returns the function that ends it. */
   readonly onPending: (listener: () => void) => () => void;
   readonly heartbeatMs: number;
@@ -82,7 +88,7 @@ const somethingDue = (due: Due): Promise<void> => {
 };
 
 export const make = (options: PendingStreamOptions): PendingStream => {
-  const { pendingCount, clock, random, heartbeatMs } = options;
+  const { pendingCount, failure, clock, random, heartbeatMs } = options;
   const open = new Set<Promise<void>>();
   let owner: Due | null = null;
   let closing = false;
@@ -95,9 +101,22 @@ export const make = (options: PendingStreamOptions): PendingStream => {
     cursor: null,
   });
 
+  /** The frame about the inbox that is due: none where nothing is unread, and an error where nobody can tell now. */
+  const announcement = (): { readonly frame: Frame | null; readonly isOwed: boolean } => {
+    try {
+      const count = pendingCount();
+      const frame: Frame = ["notifications/events/event", occurrence(count)];
+      return { frame: count > 0 ? frame : null, isOwed: false };
+    } catch (error) {
+      const { code, message, data } = failure(error);
+      return { frame: ["notifications/events/error", { error: { code, message, data } }], isOwed: true };
+    }
+  };
+
   /** Sends what is due, one frame after another, until the stream ends. Rejects when the reader is gone. */
   const pump = async (reader: Reader, due: Due): Promise<void> => {
     await reader.send("notifications/events/active", { cursor: null, truncated: false });
+    let isOwed = false;
     for (;;) {
       await reader.ready();
       await somethingDue(due);
@@ -107,10 +126,13 @@ export const make = (options: PendingStreamOptions): PendingStream => {
       if (due.ending !== null) return;
       if (due.event) {
         due.event = false;
-        const count = pendingCount();
-        if (count > 0) await reader.send("notifications/events/event", occurrence(count));
+        const told = announcement();
+        isOwed = told.isOwed;
+        if (told.frame !== null) await reader.send(...told.frame);
       } else {
         due.heartbeat = false;
+        // What could not be told is tried again at this pace.
+        due.event ||= isOwed;
         await reader.send("notifications/events/heartbeat", { cursor: null });
       }
     }

@@ -201,11 +201,15 @@ CREATE TABLE inbox (
   released INTEGER NOT NULL DEFAULT 0,
   conversation_id TEXT,
   record_hash TEXT UNIQUE,
+  -- Of a post that asks for an answer: what a process must remember to take one.
+  request_id TEXT CHECK (request_id IS NULL OR record_hash IS NOT NULL),
   admitted_at INTEGER NOT NULL,
   acknowledged_at INTEGER
 ) STRICT;
 -- Covers paging and counting, the always-null column included: without it every entry would cost a look at its row.
 CREATE INDEX inbox_unread ON inbox (sequence, item_bytes, acknowledged_at) WHERE acknowledged_at IS NULL;
+-- What recovery looks at. Other items have no entry here and cost it nothing.
+CREATE INDEX inbox_request ON inbox (sequence) WHERE request_id IS NOT NULL AND acknowledged_at IS NULL;
 
 -- Webhooks. The one registration: who is called, under which secret, and how that stands. Its words are LifeCycle.ts's.
 CREATE TABLE webhook_registration (
@@ -246,6 +250,7 @@ CREATE TABLE firewall_queue (
   sequence INTEGER PRIMARY KEY,
   conversation_id TEXT NOT NULL REFERENCES conversation,
   record_hash TEXT UNIQUE REFERENCES record (record_hash),
+  request_id TEXT,
   item TEXT NOT NULL,
   queued_at INTEGER NOT NULL
 ) STRICT;
@@ -258,6 +263,7 @@ CREATE TABLE firewall_hold (
   hold_id TEXT NOT NULL UNIQUE,
   conversation_id TEXT NOT NULL REFERENCES conversation,
   record_hash TEXT NOT NULL UNIQUE REFERENCES record (record_hash),
+  request_id TEXT,
   item TEXT NOT NULL,
   reason TEXT NOT NULL CHECK (reason IN ('rule', 'checker', 'check-failed', 'rules-unreadable')),
   rule INTEGER,

@@ -10,10 +10,11 @@ import {
 import * as Limits from "@social-harness/protocol/Limits";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { afterEach, beforeEach, expect } from "vitest";
+import { classifyPending } from "../../src/ingress/Classify.ts";
 import * as Inbox from "../../src/ingress/Inbox.ts";
 import type { OperationError } from "../../src/operations/OperationError.ts";
 import type { Delivery } from "../../src/operations/Operations.ts";
-import { makeStore, seededRandom, type TestStore } from "./CertifiedPosts.ts";
+import { cardOf, makeConversation, makeStore, seededRandom, type TestStore } from "./CertifiedPosts.ts";
 
 let store: TestStore;
 let random: Inbox.Random;
@@ -257,3 +258,51 @@ verifies("ING-30", "counting what is unread looks at no tombstone", () => {
   expect(counted).toBeLessThan(linear);
   expect(Inbox.page(store.db).items).toHaveLength(10);
 });
+
+verifies(
+  "ING-193",
+  "an admitted item keeps its token, its bytes, the owner's words and its release over restarts",
+  () => {
+    const options = { now: 0, random };
+    const rows = ["plain", "guided", "released"].map((text) => {
+      const beside = {
+        ...(text === "plain" ? {} : { guidance: `about ${text}` }),
+        ...(text === "released" ? { released: true as const } : {}),
+      };
+      const item = itemOf(text);
+      return { deliveryToken: Inbox.admit(store.db, { item, ...beside, ...options }), item, ...beside };
+    });
+    for (let starts = 0; starts < 3; starts++) {
+      expect(Inbox.page(store.db)).toEqual({ items: rows });
+      for (const { deliveryToken, ...carried } of rows) {
+        expect(Inbox.readEvent(store.db, eventIdOf(deliveryToken))).toEqual(carried);
+      }
+      store.reopen();
+    }
+  },
+);
+
+verifies(
+  "ING-196",
+  "what is not classified is in no page, count or event, before a restart and after it",
+  () => {
+    const bob = makeConversation(store, "alice", ["alice", "bob"]);
+    const part = { "org.social-harness/collective": { kind: "response", id: "col", action: "decline" } };
+    bob.post("bob", [{ type: "text", text: "raw" }]);
+    bob.post("bob", [{ type: "data", value: part }] as never);
+    for (let starts = 0; starts < 2; starts++) {
+      expect([Inbox.page(store.db), Inbox.unreadCount(store.db), Inbox.oldestUnread(store.db)]).toEqual([
+        { items: [] },
+        0,
+        null,
+      ]);
+      store.reopen();
+    }
+    const options = { self: cardOf("alice").agentId, now: 0, random, rowsMax: 9 };
+    store.db.transaction(() => classifyPending(store.db, options));
+    expect(Inbox.page(store.db).items.map(({ item }) => JSON.stringify(item))).toEqual([
+      expect.stringContaining('"raw"'),
+    ]);
+    expect(store.db.get("SELECT count(*) AS n FROM pending")?.n).toBe(0);
+  },
+);

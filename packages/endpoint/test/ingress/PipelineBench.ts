@@ -15,6 +15,7 @@ import * as Turns from "../../src/store/Turns.ts";
 import * as Webhooks from "../../src/webhooks/Webhooks.ts";
 import { type Death, Killed, type Request, secretOf, urlOf } from "../webhooks/WebhookBench.ts";
 import { cardOf, type Conversation, makeConversation, makeStore, seededRandom } from "./CertifiedPosts.ts";
+import * as Requests from "./Requests.ts";
 
 export interface PipelineOptions {
   readonly rules: object;
@@ -29,6 +30,10 @@ export interface Pipeline {
   readonly steps: ReadonlyArray<string>;
   readonly died: () => boolean;
   readonly start: () => Promise<void>;
+  /** Ends the process, wherever it is, and starts another one. */
+  readonly restart: () => Promise<void>;
+  /** Lets everything happen that needs no time. */
+  readonly rest: () => Promise<void>;
   readonly subscribe: () => Promise<void>;
   readonly conversation: (...others: ReadonlyArray<string>) => Conversation;
   /** Commits another agent's post; again where a kill came before its commit. */
@@ -86,7 +91,6 @@ export const create = (options: PipelineOptions): Pipeline => {
 
   const live = () => {
     let dead = false;
-    let begun = 0;
     const ended = Promise.withResolvers<void>();
     const mortal = death;
     const check = (): void => {
@@ -100,8 +104,7 @@ export const create = (options: PipelineOptions): Pipeline => {
     };
     const step = (words: string): number => {
       check();
-      begun += 1;
-      steps.push(words);
+      const begun = steps.push(words);
       dies(begun, "before");
       return begun;
     };
@@ -179,10 +182,11 @@ export const create = (options: PipelineOptions): Pipeline => {
       onHoldTools: () => undefined,
     });
     let hasMore = true;
+    const admit = Requests.marking(firewall.admit);
     const turns = Turns.create<Work>(db, clock, {
       initial: emptyWork,
       flush: (turn) => {
-        const admitted = admitCommitted(turn, { self, random, logger, admit: firewall.admit, more: hasMore });
+        const admitted = admitCommitted(turn, { self, random, logger, admit, more: hasMore });
         hasMore = admitted.hasMore;
       },
       committed: () => {
@@ -196,7 +200,12 @@ export const create = (options: PipelineOptions): Pipeline => {
       webhooks,
       isDead: () => dead,
       ended: ended.promise,
+      kill: () => {
+        dead = true;
+        ended.resolve();
+      },
       start: async () => {
+        Requests.recover(db, { now, random, admit: firewall.admit });
         webhooks.start();
         // Takes up what an earlier life has left pending, and judges what it has left queued.
         await turns.run(() => undefined).catch(ignoreKill);
@@ -213,14 +222,18 @@ export const create = (options: PipelineOptions): Pipeline => {
     if (!life.isDead()) return false;
     died = true;
     death = undefined;
+    await beginAnew();
+    return true;
+  };
+
+  const beginAnew = async (): Promise<void> => {
     timers = [];
     // Ends its watch of the file. What it waits for never comes.
     void life.firewall.close();
     store.reopen();
     store.db.run("PRAGMA synchronous = OFF");
     life = live();
-    await life.start();
-    return true;
+    await life.start().catch(ignoreKill);
   };
 
   const standing = (): string => {
@@ -253,9 +266,15 @@ export const create = (options: PipelineOptions): Pipeline => {
     steps,
     died: () => died,
     start: async () => {
-      await life.start();
+      await life.start().catch(ignoreKill);
       await revive();
     },
+    restart: async () => {
+      life.kill();
+      await beginAnew();
+      await revive();
+    },
+    rest,
     subscribe: () =>
       insist(
         ({ webhooks }) => webhooks.subscribe("runtime", { url, secret: secretOf("one"), ttlMs: null }),

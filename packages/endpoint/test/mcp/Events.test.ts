@@ -3,7 +3,15 @@ import { once } from "node:events";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { afterEach, expect } from "vitest";
 import * as RawHttp from "./RawHttp.ts";
-import { healthy, noConsumers, noOwner, startEndpoint, type TestEndpoint, textItem } from "./TestEndpoint.ts";
+import {
+  failing,
+  healthy,
+  noConsumers,
+  noOwner,
+  startEndpoint,
+  type TestEndpoint,
+  textItem,
+} from "./TestEndpoint.ts";
 
 const endpoints: Array<TestEndpoint> = [];
 afterEach(async () => {
@@ -109,6 +117,48 @@ verifies(
     await stream.next();
     endpoint.deliver(textItem("more"));
     expect((await stream.next())?.params?.data).toEqual({ pendingCount: 2 });
+    stream.leave();
+  },
+);
+
+verifies(
+  "ING-192",
+  "a store that fails is an error frame, by its reason or as a defect, and the stream goes on",
+  async () => {
+    let answer: () => number = failing("persistence-failed");
+    const endpoint = await start({ heartbeatMs: 20, overrides: { pendingCount: () => answer() } });
+    const stream = await open(endpoint, "counting");
+    const next = async (method: string) => {
+      for (;;) {
+        const frame = await stream.next();
+        if (frame?.method !== "notifications/events/heartbeat") {
+          expect(frame?.method).toBe(`notifications/events/${method}`);
+          return frame?.params;
+        }
+      }
+    };
+    await next("active");
+    expect(await next("error")).toEqual({
+      error: {
+        code: -32_603,
+        message: expect.stringContaining("persistence-failed") as string,
+        data: { reason: "persistence-failed" },
+      },
+      _meta: { "io.modelcontextprotocol/subscriptionId": "counting" },
+    });
+    answer = () => {
+      throw new TypeError("a secret of the inside");
+    };
+    let defect = await next("error");
+    while (!JSON.stringify(defect).includes('"internal"')) defect = await next("error");
+    expect(JSON.stringify(defect)).not.toContain("secret");
+    expect(
+      endpoint.log.filter(({ event }) => event === "the unread items cannot be counted").length,
+    ).toBeGreaterThan(1);
+    answer = () => 7;
+    let frame = await stream.next();
+    while (frame?.method !== "notifications/events/event") frame = await stream.next();
+    expect(frame.params?.data).toEqual({ pendingCount: 7 });
     stream.leave();
   },
 );

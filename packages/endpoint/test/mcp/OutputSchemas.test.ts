@@ -3,7 +3,7 @@
 
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/server/validators/ajv";
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
-import { OperationId, PostId } from "@social-harness/protocol/identity/Identifier";
+import { CollectiveId, OperationId, PostId } from "@social-harness/protocol/identity/Identifier";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { expect, onTestFinished } from "vitest";
 import * as Conversations from "../../../../tools/vectors/Conversations.ts";
@@ -123,7 +123,12 @@ verifies(["MGT-08", "MGT-117"], "every kind of item fits, in the inbox and by it
     to: `agent:${"bob" as AgentName}`,
     error: { reason: "refused", message: "Nobody was there in time." },
   };
-  const items = [textItem("hello"), groupItem("hello all"), failed as never];
+  const lost = {
+    ...failed,
+    id: CollectiveId.fromBytes(Buffer.alloc(32, 3)),
+    error: { reason: "context-lost", message: "Nobody remembers." },
+  };
+  const items = [textItem("hello"), groupItem("hello all"), failed as never, lost as never];
   const tokens = items.map((item) => endpoint.deliver(item));
   const page = await fitting("read_inbox");
   expect((page["items"] as ReadonlyArray<{ item: object }>).map(({ item }) => item)).toEqual(items);

@@ -1,11 +1,14 @@
+import { until } from "@social-harness/testkit/network/Until";
 import { verifies } from "@social-harness/testkit/Verifies";
 import * as fc from "fast-check";
 import { expect } from "vitest";
+import { McpError } from "../../src/mcp/McpError.ts";
 import * as PendingStream from "../../src/mcp/PendingStream.ts";
 
 interface TestReader extends PendingStream.Reader {
   readonly frames: ReadonlyArray<string>;
   readonly counts: ReadonlyArray<number>;
+  readonly errors: ReadonlyArray<object>;
   /** Stops or resumes reading. */
   readonly block: (blocked: boolean) => void;
   /** From now on a frame for this reader fails. */
@@ -16,6 +19,7 @@ interface TestReader extends PendingStream.Reader {
 const makeReader = (): TestReader => {
   const frames: Array<string> = [];
   const counts: Array<number> = [];
+  const errors: Array<object> = [];
   const abort = new AbortController();
   let unblocked = Promise.resolve();
   let resume = (): void => {};
@@ -23,6 +27,7 @@ const makeReader = (): TestReader => {
   return {
     frames,
     counts,
+    errors,
     gone: abort.signal,
     ready: async () => {
       await new Promise(setImmediate);
@@ -31,6 +36,7 @@ const makeReader = (): TestReader => {
     send: async (method, params) => {
       if (broken || abort.signal.aborted) throw new Error("the reader is gone");
       frames.push(method.slice("notifications/events/".length));
+      if (method === "notifications/events/error") errors.push(params);
       if (method === "notifications/events/event") {
         counts.push((params.data as { readonly pendingCount: number }).pendingCount);
       }
@@ -49,9 +55,13 @@ const makeReader = (): TestReader => {
 
 const makeInbox = (heartbeatMs = 1_000_000) => {
   const listeners = new Set<() => void>();
-  const inbox = { count: 0 };
+  const inbox = { count: 0, isBroken: false };
   const stream = PendingStream.make({
-    pendingCount: () => inbox.count,
+    pendingCount: () => {
+      if (inbox.isBroken) throw new Error("the disk is gone");
+      return inbox.count;
+    },
+    failure: () => new McpError(-32_603, "The store failed.", { reason: "persistence-failed" }),
     onPending: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -104,6 +114,41 @@ verifies("ING-42", "what was acknowledged before the event leaves is not announc
   await stream.close();
 });
 
+verifies(
+  "ING-192",
+  "an inbox that cannot be counted is an error on a stream that stays, and is counted when it can be",
+  async () => {
+    const { stream, rise, inbox } = makeInbox(5);
+    const reader = makeReader();
+    inbox.isBroken = true;
+    void stream.attach(reader);
+    await until("it was told twice, with a heartbeat between", () =>
+      /^active,error,(heartbeat,)+error/.test(reader.frames.join()),
+    );
+    inbox.count = 2;
+    inbox.isBroken = false;
+    await until("it is counted, though nothing rose", () => reader.counts.length > 0);
+    expect(reader.counts[0]).toBe(2);
+    inbox.isBroken = true;
+    rise();
+    await until("it is told again", () => /event.*error/.test(reader.frames.join()));
+    inbox.isBroken = false;
+    await until("it is counted again", () => reader.counts.length > 1);
+    expect(reader.counts).toEqual([2, 3]);
+    const [error] = reader.errors;
+    expect(error).toEqual({
+      error: { code: -32_603, message: "The store failed.", data: { reason: "persistence-failed" } },
+    });
+    // A reader that has left takes nobody with it.
+    reader.breakOff();
+    const next = makeReader();
+    void stream.attach(next);
+    await settle();
+    expect(next.counts).toEqual([3]);
+    await stream.close();
+  },
+);
+
 verifies("ING-43", "C27: ten thousand rises wait as one event for a reader that does not read", async () => {
   const { stream, rise } = makeInbox(1);
   const reader = makeReader();
@@ -113,8 +158,8 @@ verifies("ING-43", "C27: ten thousand rises wait as one event for a reader that 
   await settle();
   expect(reader.frames).toEqual(["active"]);
   // Many heartbeats are due meanwhile as well; they wait as one.
-  const until = performance.now() + 20;
-  while (performance.now() < until) await settle();
+  const end = performance.now() + 20;
+  while (performance.now() < end) await settle();
   reader.block(false);
   await settle();
   expect(reader.counts).toEqual([10_000]);

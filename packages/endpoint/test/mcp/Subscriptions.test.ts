@@ -372,3 +372,34 @@ verifies(
     }
   },
 );
+
+verifies(
+  "ING-195",
+  "an owner takes what a receiver refuses out of the inbox; the next registration begins with what follows it",
+  async () => {
+    const served = await serve();
+    const { endpoint, deliveries } = served;
+    const owner = async (tool: string, input: object = {}) =>
+      (await RawHttp.callTool(endpoint.port, tool, input, ownerToken)).body.result?.["structuredContent"];
+    const taking = served.post;
+    served.post = receiver((request) => (deliveries.push(request), answered(413)));
+    await subscribe(served);
+    const refused = endpoint.deliver(textItem("too much"));
+    const next = endpoint.deliver(textItem("next"));
+    await until(() => served.deliveries.length === 1);
+    const state = async () =>
+      ((await owner("event_subscription_status")) as { readonly state: string }).state;
+    while ((await state()) !== "rejected");
+    const page = (await owner("read_inbox")) as { readonly items: ReadonlyArray<{ deliveryToken: string }> };
+    expect(page.items.map(({ deliveryToken }) => deliveryToken)).toEqual([refused, next]);
+    expect(await owner("acknowledge_delivery", { deliveryToken: refused })).toEqual({});
+    // That is about the item: the registration is over all the same.
+    expect(await owner("resume_event_subscription")).toEqual({ kind: "rejected" });
+    expect((await subscribe(served)).error?.code).toBe(-32_015);
+    served.post = taking;
+    expect(await owner("revoke_event_subscription")).toEqual({ kind: "revoked" });
+    await subscribe(served);
+    await until(() => endpoint.operations.pendingCount() === 0);
+    expect(deliveries.map(({ headers }) => headers["webhook-id"])).toEqual([refused, next].map(eventIdOf));
+  },
+);

@@ -140,3 +140,38 @@ verifies("MGT-50", "a read creates no delivery and leaves the inbox as it was", 
   await bob.history("agent:ann");
   expect(bob.items()).toEqual(before);
 });
+
+verifies(
+  "ING-191",
+  "an owner's history shows what is queued or held, and reading it admits nothing",
+  async () => {
+    const network = await testNetwork();
+    const [ann, bob] = await network.openAll(["ann", "bob"]);
+    for (const text of ["held", "queued", "admitted"]) await ann.send("agent:bob", text);
+    await bob.untilItems(3);
+    // As a firewall leaves them.
+    bob.db.transaction(() => {
+      const copied = "conversation_id, record_hash, item, admitted_at";
+      bob.db.run(
+        `INSERT INTO firewall_hold (conversation_id, record_hash, item, queued_at, hold_id, reason, held_at)
+       SELECT ${copied}, 'hld', 'rule', admitted_at FROM inbox WHERE item LIKE '%"held"%'`,
+      );
+      bob.db.run(
+        `INSERT INTO firewall_queue (conversation_id, record_hash, item, queued_at)
+       SELECT ${copied} FROM inbox WHERE item LIKE '%"queued"%'`,
+      );
+      expect(bob.db.run("DELETE FROM inbox WHERE item NOT LIKE '%\"admitted\"%'")).toBe(2);
+    });
+    const standing = (): string =>
+      JSON.stringify(
+        ["inbox", "firewall_queue", "firewall_hold"].map((name) => bob.db.all(`SELECT * FROM ${name}`)),
+      );
+    const before = standing();
+    const { records } = await readerOf(network, bob).read({ address: "agent:ann" });
+    expect(records.map(({ recordCore }) => recordCore.action.postIntent.content)).toEqual(
+      ["held", "queued", "admitted"].map((text) => [{ type: "text", text }]),
+    );
+    expect(standing()).toBe(before);
+    expect(bob.texts()).toEqual(["admitted"]);
+  },
+);

@@ -234,3 +234,59 @@ verifies("ING-92", "ten thousand items are drained in order, as fast as they are
   for (let i = 0; i < 20_000 && got.length < tokens.length; i++) await bench.settle();
   expect(idsOf(got)).toEqual(tokens.map(eventIdOf));
 });
+
+verifies(
+  "ING-194",
+  "an event is read after receipt, revocation, the end of a lease and a restart, and goes to the next receiver unchanged",
+  async () => {
+    const script = await scripted([answered(413)]);
+    const { bench, got } = script;
+    const token = bench.admit("refused by one, taken by the next");
+    await bench.settle();
+    const read = () => Inbox.readEvent(bench.db, eventIdOf(token));
+    const first = read();
+    // An unchanged receiver refuses the same item again, as often as it is asked.
+    for (const change of [
+      () => undefined,
+      () => bench.restart(),
+      () => bench.advance(Limits.leaseMsMax),
+      () => void (script.answers = [answered(200)]),
+    ]) {
+      await change();
+      expect(read()).toEqual(first);
+      await bench.webhooks.revokeEventSubscription();
+      expect([read(), Inbox.unreadCount(bench.db)]).toEqual([first, 1]);
+      await bench.webhooks.subscribe("runtime", { url, secret, ttlMs: null });
+      await bench.settle();
+    }
+    expect(Inbox.unreadCount(bench.db)).toBe(0);
+    expect(read()).toEqual(first);
+    expect(got).toHaveLength(5);
+    expect(new Set(idsOf(got))).toEqual(new Set([eventIdOf(token)]));
+    expect(new Set(got.map(({ body }) => Buffer.from(body).toString("utf8"))).size).toBe(1);
+  },
+);
+
+verifies(
+  "ING-198",
+  "a reference carries none of the owner's words; who reads the event has them",
+  async () => {
+    const { bench, got } = await scripted();
+    const token = bench.db.transaction(() => {
+      const writing = { now: bench.now, random: seededRandom("large and guided") };
+      const item = itemOf("x".repeat(Limits.envelopeBytesMax - 200));
+      return Inbox.admit(bench.db, { item, guidance: "ask me first", released: true, ...writing });
+    });
+    bench.webhooks.wake();
+    await bench.settle();
+    expect(Object.keys(bodyOf(got[0] as Request)["data"] as object).toSorted()).toEqual([
+      "bytes",
+      "itemKind",
+      "kind",
+    ]);
+    expect(Inbox.readEvent(bench.db, eventIdOf(token))).toMatchObject({
+      guidance: "ask me first",
+      released: true,
+    });
+  },
+);

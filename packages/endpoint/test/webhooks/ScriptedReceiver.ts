@@ -24,8 +24,10 @@ export interface Scripted {
   answers: ReadonlyArray<CallbackAnswer>;
 }
 
-export const scripted = async (answers: Scripted["answers"] = [answered(200)]): Promise<Scripted> => {
-  const db = temporaryStore();
+export const scripted = async (
+  answers: Scripted["answers"] = [answered(200)],
+  db = temporaryStore(),
+): Promise<Scripted> => {
   // What is lost in a power cut is not the question here.
   db.run("PRAGMA synchronous = OFF");
   const script: Scripted = { bench: createBench(() => db), got: [], answers };

@@ -4,7 +4,7 @@
 import * as Schema from "effect/Schema";
 import * as Address from "../address/Address.ts";
 import * as Content from "../history/Content.ts";
-import { PostId } from "../identity/Identifier.ts";
+import { CollectiveId, PostId } from "../identity/Identifier.ts";
 import * as Limits from "../Limits.ts";
 
 export const DirectMessage = Schema.Struct({
@@ -36,11 +36,18 @@ export const MulticastItem = Schema.Struct({
 });
 export type MulticastItem = typeof MulticastItem.Type;
 
-export const OperationFailedReason = Schema.Literals(["refused", "withdrawn", "outcome-unknown"]);
+export const OperationFailedReason = Schema.Literals([
+  "refused",
+  "withdrawn",
+  "outcome-unknown",
+  "context-lost",
+]);
 
-/** An operation of this endpoint's own that ended without its effect. */
+/** A post of this endpoint's own, or a request to it, that ended without its effect. */
 export const OperationFailedItem = Schema.Struct({
   kind: Schema.Literal("operationFailed"),
+  /** The request that can no longer be answered. */
+  id: Schema.optionalKey(CollectiveId.schema),
   postId: Schema.optionalKey(PostId.schema),
   to: Address.MessageAddress,
   error: Schema.Struct({ reason: OperationFailedReason, message: Schema.String }),

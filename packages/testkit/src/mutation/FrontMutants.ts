@@ -336,4 +336,16 @@ export const frontMutants: ReadonlyArray<SurfaceMutant> = [
   ...registrationMutants,
   ...failureMutants,
   ...wordMutants,
+  {
+    name: "uncounted-never-again",
+    why: "After one failure of its store a host would not hear of what waits until something more arrives.",
+    edits: [
+      {
+        file: "packages/endpoint/src/mcp/PendingStream.ts",
+        text: "due.event ||= isOwed;",
+        replacement: "",
+      },
+    ],
+    test: { file: files.pendingStream, title: "an inbox that cannot be counted" },
+  },
 ];

@@ -36,7 +36,7 @@ export const progressMutants: ReadonlyArray<Mutant> = [
     why: "A member that is bound to a later round alone has no vote in this one, and nobody to begin that one with.",
     edits: [
       {
-        file: `${fold}/State.ts`,
+        file: `${fold}/LeftBehind.ts`,
         text: "  Object.values(state.rounds.stated).some((round) => round > state.rounds.bound) ||\n",
         replacement: "",
       },

@@ -16,6 +16,7 @@ const webhooks = "packages/endpoint/test/webhooks";
 const operations = "packages/endpoint/test/operations";
 const mcp = "packages/endpoint/test/mcp";
 const firewall = "packages/endpoint/test/firewall";
+const ingress = "packages/endpoint/test/ingress";
 const endpoint = "packages/testkit/test/endpoint";
 
 /** Test files by what they are about. */
@@ -35,6 +36,7 @@ export const files = {
   webhookDelivery: `${webhooks}/Delivery.test.ts`,
   webhookModel: `${webhooks}/WebhookModel.test.ts`,
   subscriptions: `${mcp}/Subscriptions.test.ts`,
+  pendingStream: `${mcp}/PendingStream.test.ts`,
   agentLife: `${operations}/AgentLife.test.ts`,
   continuations: `${operations}/Continuations.test.ts`,
   conversationPages: `${operations}/ConversationPages.test.ts`,
@@ -53,5 +55,9 @@ export const files = {
   wallModel: `${firewall}/WallModel.test.ts`,
   checker: `${firewall}/Checker.test.ts`,
   holdTools: `${mcp}/HoldTools.test.ts`,
+  recovery: `${ingress}/Recovery.test.ts`,
+  recoveryCrash: `${ingress}/RecoveryCrash.test.ts`,
+  recoveryModel: `${ingress}/RecoveryModel.test.ts`,
+  lostRequest: `${endpoint}/LostRequest.test.ts`,
   registration: `${endpoint}/Registration.test.ts`,
 } as const;

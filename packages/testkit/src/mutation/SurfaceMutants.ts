@@ -4,6 +4,7 @@ import { callbackMutants } from "./CallbackMutants.ts";
 import { firewallMutants } from "./FirewallMutants.ts";
 import { frontMutants } from "./FrontMutants.ts";
 import { historyMutants } from "./HistoryMutants.ts";
+import { recoveryMutants } from "./RecoveryMutants.ts";
 import type { SurfaceMutant } from "./SurfaceMutant.ts";
 import { webhookMutants } from "./WebhookMutants.ts";
 
@@ -13,4 +14,5 @@ export const surfaceMutants: ReadonlyArray<SurfaceMutant> = [
   ...callbackMutants,
   ...webhookMutants,
   ...firewallMutants,
+  ...recoveryMutants,
 ];
