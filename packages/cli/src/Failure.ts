@@ -3,7 +3,7 @@
 
 import { ConfigurationError } from "@social-harness/endpoint/state/Configuration";
 import { StateError } from "@social-harness/endpoint/state/StateError";
-import { StoreError } from "@social-harness/endpoint/store/Database";
+import { StoreError } from "@social-harness/endpoint/store/StoreError";
 import { LogError } from "@social-harness/log/LogError";
 
 /** 1: it failed. 2: it was asked in a wrong way. 3: the daemon or the network is out of reach. */
