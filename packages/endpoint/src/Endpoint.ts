@@ -32,6 +32,7 @@ import type { StateFolder } from "./state/StateFolder.ts";
 import * as Tokens from "./state/Tokens.ts";
 import * as Database from "./store/Database.ts";
 import { check } from "./store/StartUpCheck.ts";
+import { version } from "./Version.ts";
 import * as Occurrence from "./webhooks/Occurrence.ts";
 import * as Webhooks from "./webhooks/Webhooks.ts";
 
@@ -46,9 +47,6 @@ export interface EndpointOptions {
   /** Whether the folder's test callbacks count; without it a folder that has some is refused. */
   readonly allowTestCallbacks?: boolean;
 }
-
-/** Of this program, as MCP clients see it. */
-const version = "0.1.0";
 
 export interface Endpoint {
   readonly mcpUrl: string;
@@ -290,7 +288,7 @@ const startLocked = async (
     random,
     version,
   });
-  EndpointFile.write(stateFolder, { pid: process.pid, mcpUrl: mcp.url, mode });
+  EndpointFile.write(stateFolder, { pid: process.pid, mcpUrl: mcp.url, mode, version });
   logger("info", "endpoint ready", { mcpUrl: mcp.url, mode, ...ContactPolicy.describe(configuration) });
 
   let closing: Promise<void> | undefined;

@@ -28,6 +28,8 @@ const schema = Schema.Struct({
   sealingSeed: Opaque32.schema,
 });
 const bytesMax = 512;
+/** A later version may hold more. */
+const readBytesMax = 4_096;
 const decode = Closed.bytesDecoder(schema, { bytesMax, depthMax: 1 });
 
 const ofSeeds = (signingSeed: Uint8Array, sealingSeed: Uint8Array): Identity => {
@@ -55,15 +57,40 @@ export const create = (folder: StateFolder, random: SealingKeys.Random): Identit
   return ofSeeds(signingSeed, sealingSeed);
 };
 
-/** The keys of the folder, or null when it has none yet. Throws `malformed` for a damaged file and changes nothing. */
+/** Of a file that is whole and says that it has a later version, or is damaged. */
+const unusable = ({ identity }: StateFolder, text: string): StateError => {
+  const version = versionIn(text);
+  return version !== null && version > 1
+    ? new StateError(
+        "other-version",
+        `${identity} has version ${version} and this program knows 1: start the newer program, the file is untouched`,
+      )
+    : new StateError("malformed", `${identity} is damaged: restore it from a backup`);
+};
+
+const versionIn = (text: string): number | null => {
+  try {
+    const file: unknown = JSON.parse(text);
+    if (typeof file !== "object" || file === null) return null;
+    const { kind, version } = file as { readonly kind?: unknown; readonly version?: unknown };
+    return kind === "identity" && Number.isSafeInteger(version) ? (version as number) : null;
+  } catch {
+    return null;
+  }
+};
+
+/**
+ * The keys of the folder, or null when it has none yet. Throws `malformed` for a damaged file, `other-version` for one of a
+ * later program, and changes nothing.
+ */
 export const load = (folder: StateFolder): Identity | null => {
-  const text = PrivateFile.read(folder.identity, bytesMax);
+  const text = PrivateFile.read(folder.identity, readBytesMax);
   if (text === null) return null;
   try {
     const { signingSeed, sealingSeed } = decode(Buffer.from(text, "utf8"));
     return ofSeeds(Opaque32.toBytes(signingSeed), Opaque32.toBytes(sealingSeed));
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    throw new StateError("malformed", `${folder.identity} is damaged: restore it from a backup`);
+    throw unusable(folder, text);
   }
 };
