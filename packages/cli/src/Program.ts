@@ -42,6 +42,8 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
   round: async () => (await import("./commands/round.ts")).round,
   evidence: async () => (await import("./commands/evidence.ts")).evidence,
   export: async () => (await import("./commands/export.ts")).exportConversation,
+  backup: async () => (await import("./commands/backup.ts")).backup,
+  restore: async () => (await import("./commands/restore.ts")).restore,
   verify: async () => (await import("./commands/verify.ts")).verify,
 };
 

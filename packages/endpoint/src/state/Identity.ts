@@ -9,6 +9,7 @@ import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { Opaque32, type SealingKey, type SigningKey } from "@social-harness/protocol/identity/Identifier";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
 import * as SealingKeys from "@social-harness/router/seal/SealingKeys";
+import * as FileVersion from "./FileVersion.ts";
 import * as PrivateFile from "./PrivateFile.ts";
 import { StateError } from "./StateError.ts";
 import type { StateFolder } from "./StateFolder.ts";
@@ -59,24 +60,13 @@ export const create = (folder: StateFolder, random: SealingKeys.Random): Identit
 
 /** Of a file that is whole and says that it has a later version, or is damaged. */
 const unusable = ({ identity }: StateFolder, text: string): StateError => {
-  const version = versionIn(text);
+  const version = FileVersion.of(text, "identity");
   return version !== null && version > 1
     ? new StateError(
         "other-version",
         `${identity} has version ${version} and this program knows 1: start the newer program, the file is untouched`,
       )
     : new StateError("malformed", `${identity} is damaged: restore it from a backup`);
-};
-
-const versionIn = (text: string): number | null => {
-  try {
-    const file: unknown = JSON.parse(text);
-    if (typeof file !== "object" || file === null) return null;
-    const { kind, version } = file as { readonly kind?: unknown; readonly version?: unknown };
-    return kind === "identity" && Number.isSafeInteger(version) ? (version as number) : null;
-  } catch {
-    return null;
-  }
 };
 
 /**
