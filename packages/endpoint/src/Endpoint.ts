@@ -277,6 +277,7 @@ const startLocked = async (
       evidence: () => Owner.evidence(db),
       wishRound: async (input) => Owner.wishRound(active(), input),
       withdraw: async (input) => Owner.withdraw(active(), input),
+      probe: async ({ agentName }) => active().probe(agentName ?? null),
       webhookAttempts: webhooks.webhookAttempts,
       testWebhook: webhooks.testWebhook,
     },
