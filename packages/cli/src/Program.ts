@@ -31,6 +31,7 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
   move: async () => (await import("./commands/move.ts")).move,
   daemon: async () => (await import("./commands/daemon.ts")).daemon,
   status: async () => (await import("./commands/status.ts")).status,
+  doctor: async () => (await import("./commands/doctor.ts")).doctor,
   agents: async () => (await import("./commands/agents.ts")).agents,
   send: async () => (await import("./commands/send.ts")).send,
   withdraw: async () => (await import("./commands/withdraw.ts")).withdraw,

@@ -97,9 +97,12 @@ const withClient = async <A>(
 export const withDaemon = <A>(options: StateOptions, work: (running: Running) => Promise<A>): Promise<A> =>
   withClient(options, connectAsOwner, work);
 
+/** With the owner's token in either mode. */
+export const connectWithToken = (served: Served): Promise<DaemonClient> =>
+  connect(served.mcpUrl, { token: () => ownerToken(served) });
+
 /** With the owner's token in either mode, for tools that a trusted-local daemon does not show to any program. */
 export const withOwnedDaemon = <A>(
   options: StateOptions,
   work: (running: Running) => Promise<A>,
-): Promise<A> =>
-  withClient(options, (served) => connect(served.mcpUrl, { token: () => ownerToken(served) }), work);
+): Promise<A> => withClient(options, connectWithToken, work);
