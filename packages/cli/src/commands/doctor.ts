@@ -1,5 +1,5 @@
 // `doctor`: walks the whole way that a message takes, from the folder to a peer, and names the link that is broken and what
-// mends it. Changes nothing. Implements RUN-192 to RUN-195.
+// mends it. Posts nothing, and writes nothing that lasts. Implements RUN-192 to RUN-195.
 
 import type { Command } from "commander";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
@@ -23,12 +23,14 @@ interface Options extends StateOptions {
 const examine = async (options: Options): Promise<ReadonlyArray<Finding>> => {
   const folder = StateFolder.at(pathOf(options));
   const { findings, identity, configuration, registered } = await Folder.examine(folder);
-  if (identity === null && configuration === null) return findings;
-  return [
-    ...findings,
-    ...(await Services.examine(configuration, identity, registered)),
-    ...(await Daemon.examine(options, folder.path)),
-  ].map((finding) => ({ ...finding, next: naming(options, finding.next) }));
+  const isThere = identity !== null || configuration !== null;
+  const beyond = isThere
+    ? [
+        ...(await Services.examine(configuration, identity, registered)),
+        ...(await Daemon.examine(options, folder)),
+      ]
+    : [];
+  return [...findings, ...beyond].map((finding) => ({ ...finding, next: naming(options, finding.next) }));
 };
 
 export const doctor = (parent: Command): void => {

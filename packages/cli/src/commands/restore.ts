@@ -9,7 +9,9 @@ import { count } from "../Output.ts";
 import { flagsOf } from "../text/Hints.ts";
 
 const explanation = (conversations: number): string =>
-  `${count(conversations, "conversation")} will sign nothing before the other members have said where they are; \`status\` counts those that have yet to recover.`;
+  conversations === 0
+    ? "It knows no conversation yet."
+    : `${count(conversations, "conversation")} will sign nothing before the other members have said where they are; \`status\` counts those that have yet to recover.`;
 
 export const restore = (parent: Command): void => {
   const command = withState(

@@ -1,8 +1,9 @@
 // The running daemon and what lies behind it: whether it is there and of this version, its MCP endpoint, its connection and
 // standing, its webhook, and a question that it sends the whole way to itself and to a peer.
 
+import { existsSync } from "node:fs";
 import * as Lock from "@social-harness/endpoint/state/Lock";
-import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
+import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
 import { StateError } from "@social-harness/endpoint/state/StateError";
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
 import { version } from "@social-harness/endpoint/Version";
@@ -13,6 +14,7 @@ import { probe } from "../daemon/Probing.ts";
 import * as Readiness from "../daemon/Readiness.ts";
 import { connectAsOwner, connectWithToken, find } from "../daemon/Running.ts";
 import type { StateOptions } from "../daemon/Profile.ts";
+import type { ResultOf } from "../daemon/ToolResults.ts";
 import { count } from "../Output.ts";
 import { meanings } from "../text/Webhooks.ts";
 import { broken, type Check, type Finding, guarded, ofError, ok, skipped, warning } from "./Finding.ts";
@@ -25,9 +27,9 @@ export interface DaemonOptions extends StateOptions {
 const after: ReadonlyArray<Check> = ["version", "mcp", "connection", "standing", "webhook", "canary"];
 
 /** Nobody is ready on the folder; a process may hold it all the same. */
-const absent = (folder: StateFolder.StateFolder, failure: Failure.Failure): Finding => {
+const absent = (folder: StateFolder, failure: Failure.Failure): Finding => {
   try {
-    Lock.acquire(folder).release();
+    if (existsSync(folder.lock)) Lock.acquire(folder).release();
   } catch (error) {
     if (error instanceof StateError && error.reason === "held") {
       return broken(
@@ -62,7 +64,7 @@ const connectionOf = (health: Readiness.Health): Finding => {
   );
 };
 
-const standingOf = (health: Readiness.Health): Finding => {
+export const standingOf = (health: Readiness.Health): Finding => {
   const { restored, routerEquivocations, conversationsChanging, pendingPosts, firewall } = health;
   if (firewall?.usable === false) {
     return broken(
@@ -81,7 +83,7 @@ const standingOf = (health: Readiness.Health): Finding => {
   if (restored !== null && restored.conversations > 0) {
     return warning(
       "standing",
-      `${count(restored.conversations, "conversation")} has yet to recover: ${restored.explanation}`,
+      `${count(restored.conversations, "conversation")} yet to recover: ${restored.explanation}`,
       "`social-harness status` names them.",
     );
   }
@@ -95,31 +97,27 @@ const standingOf = (health: Readiness.Health): Finding => {
   return ok("standing", pendingPosts === 0 ? "nothing is pending" : `${count(pendingPosts, "post")} pending`);
 };
 
+export const subscriptionOf = (status: ResultOf<"event_subscription_status">): Finding => {
+  if (status.kind === "none") return ok("webhook", "none is registered");
+  const { state } = status;
+  const said = `${state}: ${meanings[state]}`;
+  switch (state) {
+    case "active":
+      return ok("webhook", said);
+    case "retrying":
+    case "expired":
+      return warning("webhook", said, "`social-harness webhook attempts` lists the last calls.");
+    case "suspended":
+    case "rejected":
+      return broken("webhook", said, "`social-harness webhook test` has the receiver answer now.");
+  }
+};
+
 const webhookOf = async (served: Served): Promise<Finding> => {
   if (served.mode !== "credentials") return ok("webhook", "there is none in this mode");
   const client = await connectWithToken(served);
   try {
-    const result = await client.call("event_subscription_status");
-    if (result.kind === "none") return ok("webhook", "none is registered");
-    const { state } = result;
-    switch (state) {
-      case "active":
-        return ok("webhook", meanings[state]);
-      case "retrying":
-      case "expired":
-        return warning(
-          "webhook",
-          `${state}: ${meanings[state]}`,
-          "`social-harness webhook attempts` lists the last calls.",
-        );
-      case "suspended":
-      case "rejected":
-        return broken(
-          "webhook",
-          `${state}: ${meanings[state]}`,
-          "`social-harness webhook test` has the receiver answer now.",
-        );
-    }
+    return subscriptionOf(await client.call("event_subscription_status"));
   } finally {
     await client.close();
   }
@@ -221,7 +219,10 @@ const running = async (
   return findings;
 };
 
-export const examine = async (options: DaemonOptions, path: string): Promise<ReadonlyArray<Finding>> => {
+export const examine = async (
+  options: DaemonOptions,
+  folder: StateFolder,
+): Promise<ReadonlyArray<Finding>> => {
   const { peer } = options;
   const none = [...after, ...(peer === undefined ? [] : (["peer"] as const))];
   let found: ReturnType<typeof find>;
@@ -232,10 +233,10 @@ export const examine = async (options: DaemonOptions, path: string): Promise<Rea
     const unreachable: ExitCode = 3;
     const finding = await guarded("daemon", () =>
       failure.exitCode === unreachable
-        ? absent(StateFolder.at(path), failure)
+        ? absent(folder, failure)
         : broken("daemon", failure.message, failure.next),
     );
     return [finding, ...none.map((check) => skipped(check, "it takes a running daemon to ask"))];
   }
-  return running(found, path, peer);
+  return running(found, folder.path, peer);
 };
