@@ -3,7 +3,7 @@
 
 import { ConfigurationError } from "@social-harness/endpoint/state/Configuration";
 import { StateError } from "@social-harness/endpoint/state/StateError";
-import { StoreError } from "@social-harness/endpoint/store/Database";
+import { StoreError } from "@social-harness/endpoint/store/StoreError";
 import { LogError } from "@social-harness/log/LogError";
 
 /** 1: it failed. 2: it was asked in a wrong way. 3: the daemon or the network is out of reach. */
@@ -69,7 +69,10 @@ export const ofUnknown = (error: unknown): Failure => {
     return new Failure(isUsage ? 2 : 1, fields, { cause: error });
   }
   if (error instanceof LogError) {
-    const next = "Nothing was changed. Check the disk, and that the folder is a network's.";
+    const next =
+      error.reason === "newer"
+        ? "Run the installation that wrote it, or update this one."
+        : "Nothing was changed. Check the disk, and that the folder is a network's.";
     return failed(`log-${error.reason}`, `the network's log cannot be used: ${error.message}`, next, error);
   }
   return failed(

@@ -34,6 +34,7 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
   service: async () => (await import("./commands/service.ts")).service,
   logs: async () => (await import("./commands/logs.ts")).logs,
   status: async () => (await import("./commands/status.ts")).status,
+  doctor: async () => (await import("./commands/doctor.ts")).doctor,
   agents: async () => (await import("./commands/agents.ts")).agents,
   send: async () => (await import("./commands/send.ts")).send,
   withdraw: async () => (await import("./commands/withdraw.ts")).withdraw,
@@ -45,6 +46,8 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
   round: async () => (await import("./commands/round.ts")).round,
   evidence: async () => (await import("./commands/evidence.ts")).evidence,
   export: async () => (await import("./commands/export.ts")).exportConversation,
+  backup: async () => (await import("./commands/backup.ts")).backup,
+  restore: async () => (await import("./commands/restore.ts")).restore,
   verify: async () => (await import("./commands/verify.ts")).verify,
 };
 

@@ -36,6 +36,7 @@ import type { StateFolder } from "./state/StateFolder.ts";
 import * as Tokens from "./state/Tokens.ts";
 import * as Database from "./store/Database.ts";
 import { check } from "./store/StartUpCheck.ts";
+import { version } from "./Version.ts";
 import * as Occurrence from "./webhooks/Occurrence.ts";
 import * as Webhooks from "./webhooks/Webhooks.ts";
 
@@ -52,9 +53,6 @@ export interface EndpointOptions {
   /** Whether the folder's test callbacks count; without it a folder that has some is refused. */
   readonly allowTestCallbacks?: boolean;
 }
-
-/** Of this program, as MCP clients see it. */
-const version = "0.1.0";
 
 export interface Endpoint {
   readonly mcpUrl: string;
@@ -301,6 +299,7 @@ const startLocked = async (
       evidence: () => Owner.evidence(db),
       wishRound: async (input) => Owner.wishRound(active(), input),
       withdraw: async (input) => Owner.withdraw(active(), input),
+      probe: async ({ agentName }) => active().probe(agentName ?? null),
       webhookAttempts: webhooks.webhookAttempts,
       testWebhook: webhooks.testWebhook,
       metrics: () => metrics.text({ health: health(), database: stateFolder.database }),
@@ -314,7 +313,7 @@ const startLocked = async (
     version,
     ...(options.tracer === undefined ? {} : { tracer: options.tracer }),
   });
-  EndpointFile.write(stateFolder, { pid: process.pid, mcpUrl: mcp.url, mode });
+  EndpointFile.write(stateFolder, { pid: process.pid, mcpUrl: mcp.url, mode, version });
   logger("info", "endpoint ready", { mcpUrl: mcp.url, mode, ...ContactPolicy.describe(configuration) });
 
   let closing: Promise<void> | undefined;

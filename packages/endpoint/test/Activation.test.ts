@@ -12,7 +12,7 @@ import { type Endpoint, startEndpoint } from "../src/Endpoint.ts";
 import * as Configuration from "../src/state/Configuration.ts";
 import * as Identity from "../src/state/Identity.ts";
 import * as StateFolder from "../src/state/StateFolder.ts";
-import { StoreError } from "../src/store/Database.ts";
+import { StoreError } from "../src/store/StoreError.ts";
 import * as RawHttp from "./mcp/RawHttp.ts";
 import { asking } from "./operations/LifeBench.ts";
 

@@ -11,7 +11,7 @@ import { type Endpoint, startEndpoint } from "../src/Endpoint.ts";
 import type { Configuration } from "../src/state/Configuration.ts";
 import * as Identity from "../src/state/Identity.ts";
 import * as StateFolder from "../src/state/StateFolder.ts";
-import * as Database from "../src/store/Database.ts";
+import { StoreError } from "../src/store/StoreError.ts";
 import { alter } from "./store/TemporaryStore.ts";
 
 const random = (byteCount: number): Buffer => randomBytes(byteCount);
@@ -88,7 +88,7 @@ verifies(
       const before = readFileSync(stateFolder.database);
       const refused = start(stateFolder);
       await expect(refused).rejects.toThrow(sentence);
-      await expect(refused).rejects.toBeInstanceOf(Database.StoreError);
+      await expect(refused).rejects.toBeInstanceOf(StoreError);
       expect(readFileSync(stateFolder.database).equals(before)).toBe(true);
       expect(existsSync(stateFolder.endpoint)).toBe(false);
       alter(stateFolder.database, (sqlite) => {

@@ -10,7 +10,7 @@ import { LogError } from "./LogError.ts";
 import * as Limits from "./Limits.ts";
 import { makeSqliteEntries } from "./SqliteEntries.ts";
 import { faultOf, guarded } from "./SqliteFault.ts";
-import { migrate, openDatabase } from "./SqliteSchema.ts";
+import { type KnownVersions, migrate, openDatabase } from "./SqliteSchema.ts";
 import { subscription } from "./Subscription.ts";
 import { makeWakeups } from "./Wakeups.ts";
 
@@ -50,11 +50,16 @@ export interface SqliteLogOptions {
    * write-ahead log, is nearly whole. Costs another fsync a commit: for a log that is written seldom and must not be lost.
    */
   readonly keepsFileWhole?: boolean;
+  /** The components that the services of this program keep in the file: one that is newer there is refused before anything is touched. */
+  readonly known?: KnownVersions;
 }
 
 /** Opens or creates the log at `path` (`:memory:` is a private one that keeps nothing). Throws `LogError`. */
-export const openSqliteLog = (path: string, { keepsFileWhole = false }: SqliteLogOptions = {}): SqliteLog => {
-  const database = open(path);
+export const openSqliteLog = (
+  path: string,
+  { keepsFileWhole = false, known }: SqliteLogOptions = {},
+): SqliteLog => {
+  const database = open(path, known);
   const entries = makeSqliteEntries(database);
   const wakeups = makeWakeups((any) => (any ? poll.start() : poll.stop()));
   const poll = pollChanges(database, wakeups.notify);
@@ -100,9 +105,9 @@ export const openSqliteLog = (path: string, { keepsFileWhole = false }: SqliteLo
 };
 
 /** A path that cannot be opened is `unavailable`, whether the file system or SQLite says so. */
-const open = (path: string): DatabaseSync => {
+const open = (path: string, known: KnownVersions | undefined): DatabaseSync => {
   try {
-    return guarded(() => openDatabase(path));
+    return guarded(() => openDatabase(path, known));
   } catch (cause) {
     if (cause instanceof LogError) throw cause;
     throw new LogError("unavailable", "the log's file cannot be opened", cause);

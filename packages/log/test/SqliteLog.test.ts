@@ -180,7 +180,7 @@ verifies(
     });
     const entries = await readAll(again, "s");
     expect(entries.map(({ bytes }) => textOf(bytes))).toEqual(entries.map((_, i) => `after ${i}`));
-    expect(() => again.migrate("counter", counter.slice(0, 1))).toThrow(reason("damaged"));
+    expect(() => again.migrate("counter", counter.slice(0, 1))).toThrow(reason("newer"));
     expect(() =>
       again.migrate("broken", ["CREATE TABLE broken_t (n INTEGER) STRICT; SELECT nonsense"]),
     ).toThrow();
@@ -242,7 +242,9 @@ verifies("RTR-73", "a file that is no log of this version is refused and left as
   const database = new DatabaseSync(foreign);
   database.exec("CREATE TABLE theirs (n INTEGER)");
   database.close();
+  const theirs = readFileSync(foreign);
   expect(() => openSqliteLog(foreign)).toThrow(reason("damaged"));
+  expect(readFileSync(foreign)).toEqual(theirs);
   const text = newPath();
   writeFileSync(text, "not a database, but long enough to be mistaken for one ".repeat(40));
   const before = readFileSync(text);
@@ -252,7 +254,7 @@ verifies("RTR-73", "a file that is no log of this version is refused and left as
   const log = openSqliteLog(newer);
   log.database.exec("UPDATE log_component SET version = 99 WHERE name = 'log'");
   await log.close();
-  expect(() => openSqliteLog(newer)).toThrow(reason("damaged"));
+  expect(() => openSqliteLog(newer)).toThrow(reason("newer"));
   expect(() => openSqliteLog(join(folder, "absent", "log.sqlite"))).toThrow(reason("unavailable"));
 });
 

@@ -39,7 +39,8 @@ const ask = async (url: URL, token: string, body: object | undefined): Promise<R
 /** GET, or POST where there is a body. `decode` throws `DecodeError` for what this version does not understand. */
 export const call = async <A>(
   served: Served,
-  target: "/readyz" | "/evidence" | "/rounds" | "/withdrawals" | "/webhook/attempts" | "/webhook/test",
+  target:
+    "/readyz" | "/evidence" | "/rounds" | "/withdrawals" | "/probes" | "/webhook/attempts" | "/webhook/test",
   decode: (value: unknown) => A,
   body?: object,
 ): Promise<A> => {

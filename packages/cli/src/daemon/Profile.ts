@@ -14,6 +14,8 @@ import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 export interface StateOptions {
   readonly profile?: string;
   readonly state?: string;
+  /** What is printed is for a program. */
+  readonly json?: boolean;
 }
 
 export const random = (byteCount: number): Buffer => randomBytes(byteCount);

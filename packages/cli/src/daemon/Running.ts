@@ -1,11 +1,14 @@
 // The daemon that holds a state folder, as its endpoint.json names it: found, connected to, and told apart from a file
-// that a killed daemon left behind. Implements RUN-03.
+// that a killed daemon left behind and from a daemon of another version. Implements RUN-03 and RUN-176.
 
 import { existsSync } from "node:fs";
 import process from "node:process";
 import * as EndpointFile from "@social-harness/endpoint/state/EndpointFile";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
+import { version } from "@social-harness/endpoint/Version";
 import { unreachable } from "../Failure.ts";
+import * as Output from "../Output.ts";
+import * as Hints from "../text/Hints.ts";
 import { connect, type DaemonClient } from "./DaemonClient.ts";
 import { ownerToken, type Served } from "./OwnerCall.ts";
 import { joinFirst, pathOf, type StateOptions } from "./Profile.ts";
@@ -48,12 +51,27 @@ export const find = (options: StateOptions): EndpointFile.Endpoint => {
   return endpoint;
 };
 
+/** Most of what is asked goes on well between neighbouring versions; where it does not, this has said why. */
+const remarkOtherVersion = (options: StateOptions, running: string): void => {
+  if (running === version) return;
+  const next = Hints.naming(options, "stop it, then start it again with `social-harness daemon`");
+  Output.create(options.json === true).remark(
+    `the daemon is version ${running} and this command version ${version}: ${next}`,
+  );
+};
+
+const findUsable = (options: StateOptions): EndpointFile.Endpoint => {
+  const endpoint = find(options);
+  remarkOtherVersion(options, endpoint.version);
+  return endpoint;
+};
+
 /** Works on the daemon's owner paths, which need no MCP. */
 export const withOwnerPaths = async <A>(
   options: StateOptions,
   work: (served: Served) => Promise<A>,
 ): Promise<A> => {
-  const { mcpUrl, mode } = find(options);
+  const { mcpUrl, mode } = findUsable(options);
   return work({ path: pathOf(options), mcpUrl, mode });
 };
 
@@ -66,7 +84,7 @@ const withClient = async <A>(
   connected: (served: Served) => Promise<DaemonClient>,
   work: (running: Running) => Promise<A>,
 ): Promise<A> => {
-  const { mcpUrl, mode } = find(options);
+  const { mcpUrl, mode } = findUsable(options);
   const served = { path: pathOf(options), mcpUrl, mode };
   const client = await connected(served);
   try {
@@ -79,9 +97,12 @@ const withClient = async <A>(
 export const withDaemon = <A>(options: StateOptions, work: (running: Running) => Promise<A>): Promise<A> =>
   withClient(options, connectAsOwner, work);
 
+/** With the owner's token in either mode. */
+export const connectWithToken = (served: Served): Promise<DaemonClient> =>
+  connect(served.mcpUrl, { token: () => ownerToken(served) });
+
 /** With the owner's token in either mode, for tools that a trusted-local daemon does not show to any program. */
 export const withOwnedDaemon = <A>(
   options: StateOptions,
   work: (running: Running) => Promise<A>,
-): Promise<A> =>
-  withClient(options, (served) => connect(served.mcpUrl, { token: () => ownerToken(served) }), work);
+): Promise<A> => withClient(options, connectWithToken, work);

@@ -1,6 +1,7 @@
 // The operator's invites, read from and appended to the network's own log, also while the network runs in another process.
 
 import { openSqliteLog } from "@social-harness/log/SqliteLog";
+import * as RegistrySchema from "@social-harness/registry/RegistrySchema";
 import { makeInvites, type Invites } from "@social-harness/registry/Invites";
 import * as Custody from "./Custody.ts";
 import * as NetworkFolder from "./NetworkFolder.ts";
@@ -11,7 +12,7 @@ export const withInvites = async <A>(
 ): Promise<A> => {
   const { folder, keys } = NetworkFolder.open(path);
   Custody.demandRegistry(folder);
-  const log = openSqliteLog(folder.registryLog, { keepsFileWhole: true });
+  const log = openSqliteLog(folder.registryLog, { keepsFileWhole: true, known: RegistrySchema.known });
   try {
     const invites = makeInvites({
       log,

@@ -2,9 +2,11 @@
 
 import process from "node:process";
 import { openSqliteLog } from "@social-harness/log/SqliteLog";
+import * as RegistrySchema from "@social-harness/registry/RegistrySchema";
 import type { NetworkKeys } from "@social-harness/registry/NetworkKeys";
 import type { AdmissionMode } from "@social-harness/registry/service/Registering";
 import { startRegistry } from "@social-harness/registry/service/RegistryServer";
+import * as RouterSchema from "@social-harness/router/service/RouterSchema";
 import { startRouter } from "@social-harness/router/service/Router";
 import type { Logger } from "@social-harness/registry/Logger";
 import { failed } from "../Failure.ts";
@@ -62,9 +64,12 @@ export const start = async (
   try {
     const lock = acquire(folder);
     ends.push(async () => lock.release());
-    const registryLog = openSqliteLog(folder.registryLog, { keepsFileWhole: true });
+    const registryLog = openSqliteLog(folder.registryLog, {
+      keepsFileWhole: true,
+      known: RegistrySchema.known,
+    });
     ends.push(() => registryLog.close());
-    const routerLog = openSqliteLog(folder.routerLog);
+    const routerLog = openSqliteLog(folder.routerLog, { known: RouterSchema.known });
     ends.push(() => routerLog.close());
     let forgotten = 0;
     MetricsToken.ensure(folder, random);

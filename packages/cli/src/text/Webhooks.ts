@@ -8,14 +8,15 @@ import { localDate } from "./Cards.ts";
 
 type Status = ResultOf<"event_subscription_status">;
 
-const meanings: Readonly<Record<Extract<Status, { readonly kind: "subscription" }>["state"], string>> = {
-  active: "items are delivered as they come",
-  retrying: "the last attempt failed, and the next one follows by itself",
-  suspended: "given up after an hour of failures: `social-harness webhook resume` tries again",
-  rejected:
-    "the receiver refused a delivery for good: correct it, then `social-harness webhook revoke` and have it subscribe again",
-  expired: "its subscriber has not refreshed it in time",
-};
+export const meanings: Readonly<Record<Extract<Status, { readonly kind: "subscription" }>["state"], string>> =
+  {
+    active: "items are delivered as they come",
+    retrying: "the last attempt failed, and the next one follows by itself",
+    suspended: "given up after an hour of failures: `social-harness webhook resume` tries again",
+    rejected:
+      "the receiver refused a delivery for good: correct it, then `social-harness webhook revoke` and have it subscribe again",
+    expired: "its subscriber has not refreshed it in time",
+  };
 
 export const statusLines = ({ style }: Output, status: Status): ReadonlyArray<string> => {
   if (status.kind === "none") return ["No webhook is registered."];

@@ -73,7 +73,11 @@ describe("in credentials mode", () => {
       expect(new Set(tokensOf(ada)).size).toBe(2);
       const ready = daemons[0]?.ready;
       expect(ready).toMatchObject({ mode: "credentials" });
-      expect(ready).toMatchObject(JSON.parse(textOf(ada, "endpoint.json")) as object);
+      expect(JSON.parse(textOf(ada, "endpoint.json"))).toMatchObject({
+        pid: ready?.["pid"],
+        mcpUrl: ready?.["mcpUrl"],
+        mode: "credentials",
+      });
       expect(await json("status", "--state", ada)).toMatchObject({ kind: "active", mode: "credentials" });
       const words = await runHere(["status", "--state", ada]);
       expect(words.stdout).toContain(`MCP at ${String(ready?.["mcpUrl"])}, mode credentials`);

@@ -6,6 +6,7 @@ import { beforeAll, describe, expect } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
 import * as SelfSigned from "@social-harness/testkit/SelfSigned";
 import { failureOf, runHere, serve, type Served } from "../Binary.ts";
+import { version } from "../../src/Version.ts";
 import { joined, root, startDaemon } from "../Town.ts";
 
 const ada = join(root, "ada");
@@ -23,14 +24,37 @@ describe("the daemon", () => {
     async () => {
       const endpoint = JSON.parse(readFileSync(join(ada, "endpoint.json"), "utf8")) as object;
       const { mcpUrl } = adaDaemon.ready;
-      expect(endpoint).toEqual({ pid: adaDaemon.pid, mcpUrl, mode: "trusted-local" });
-      expect(adaDaemon.ready).toEqual({ ...endpoint, contacts: "everyone", blocked: [] });
+      const ready = { pid: adaDaemon.pid, mcpUrl, mode: "trusted-local" };
+      expect(endpoint).toEqual({ ...ready, version });
+      expect(adaDaemon.ready).toEqual({ ...ready, contacts: "everyone", blocked: [] });
       const started = readFileSync(join(ada, "logs", "endpoint.log"), "utf8")
         .split("\n")
         .find((line) => line.includes('"endpoint ready"'));
       expect(JSON.parse(started ?? "")).toMatchObject({ contacts: "everyone", blocked: "nobody" });
     },
   );
+
+  verifies("RUN-176", "one of another version is used, and said to be that with what to do", async () => {
+    const file = join(ada, "endpoint.json");
+    const written = readFileSync(file, "utf8");
+    writeFileSync(file, written.replace(`"version":"${version}"`, '"version":"9.0.0"'));
+    const status = ["status", "--state", ada];
+    const people = await runHere(status);
+    expect([people.code, people.stdout]).toEqual([0, expect.stringContaining("ada-agent")]);
+    expect(people.stderr).toContain(
+      `the daemon is version 9.0.0 and this command version ${version}: stop it`,
+    );
+    expect(people.stderr).toContain(`\`social-harness daemon --state ${ada}\``);
+    const programs = await runHere([...status, "--json"]);
+    expect([programs.code, programs.stderr]).toEqual([0, ""]);
+    // What another version may hold there is not known here.
+    writeFileSync(file, JSON.stringify({ socket: "elsewhere", version: "9.0.0" }));
+    const strange = await runHere([...status, "--json"]);
+    expect([strange.code, failureOf(strange).reason]).toEqual([1, "state-malformed"]);
+    expect(failureOf(strange).message).toContain("a daemon of another version wrote it");
+    writeFileSync(file, written);
+    expect((await runHere(status)).stderr).toBe("");
+  });
 
   verifies("RUN-21", "a second one on the same folder refuses and names the holder", async () => {
     const second = await runHere(["daemon", "--state", ada, "--port", "0", "--json"]);

@@ -21,6 +21,7 @@ import type { Firewall } from "../firewall/Firewall.ts";
 import type { Database } from "../store/Database.ts";
 import * as Settings from "../store/Settings.ts";
 import * as Turns from "../store/Turns.ts";
+import { type Canary, createCanary } from "../transport/Canary.ts";
 import * as Cards from "../transport/Cards.ts";
 import { createInbound } from "../transport/Inbound.ts";
 import { createOutboxSender, enqueue, type Enqueued, forget } from "../transport/Outbox.ts";
@@ -81,6 +82,8 @@ export interface ActiveAgent {
   readonly waitFor: (postId: PostId, waitMs: number) => Promise<EndedIntent["outcome"] | null>;
   /** Answers everybody who waits, now and from now on, as if their time were over. */
   readonly endWaits: () => void;
+  /** Asks this agent, or another one, a question that changes nothing. */
+  readonly probe: Canary["send"];
   readonly close: () => Promise<void>;
 }
 
@@ -203,11 +206,12 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
       timers.once("forget", forgetAfterMs, () => void turns.run(() => undefined).catch(() => undefined)),
   });
 
+  const opener = createOpener({ agentId: card.agentId, sealingKey: options.sealingSecret });
   const inbound = createInbound({
     card,
     trust,
     routerKey: options.routerKey,
-    opener: createOpener({ agentId: card.agentId, sealingKey: options.sealingSecret }),
+    opener,
     conversations,
     logger,
   });
@@ -244,6 +248,18 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
     isUnawaited: ({ envelope }, own) => envelope.senderAgentId === card.agentId && own?.isAwaited !== true,
   });
 
+  const canary = createCanary({
+    card,
+    verifier: trust.verifier,
+    opener,
+    turns,
+    conversations,
+    mayEnqueue: link.mayEnqueue,
+    timers,
+    clock,
+    random,
+  });
+
   client = createRouterClient({
     url: options.routerUrl,
     routerKey: options.routerKey,
@@ -256,7 +272,11 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
       standing.connected();
       link.onReady(ready);
     },
-    onDeliver: link.onDeliver,
+    onDeliver: (delivery) => {
+      const taken = link.onDeliver(delivery);
+      canary.see(delivery);
+      return taken;
+    },
     onGap: link.onGap,
     onDisconnected: (reason, cause) => {
       const trouble = standing.disconnected(reason, cause);
@@ -316,6 +336,7 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
         };
         waiters.set(postId, resolvers.add(ended));
       }),
+    probe: canary.send,
     endWaits,
     close: async () => {
       endWaits();

@@ -25,7 +25,8 @@ import {
 import * as Limits from "@social-harness/protocol/Limits";
 import * as Lane from "@social-harness/router/wire/Lane";
 import * as AnchorRows from "../store/AnchorRows.ts";
-import { type Database, type Row, StoreError } from "../store/Database.ts";
+import type { Database, Row } from "../store/Database.ts";
+import { StoreError } from "../store/StoreError.ts";
 import * as RecordRows from "../store/RecordRows.ts";
 
 /** One conversation in memory. Replaced whole, never changed in place. */

@@ -22,6 +22,9 @@ export const roundsPath = "/rounds";
 /** Has an own post come to nothing, for the owner alone. */
 export const withdrawalsPath = "/withdrawals";
 
+/** Has a question go the whole way and come back, for the owner alone. */
+export const probesPath = "/probes";
+
 /** Lists what came of the last calls of the webhook, for the owner alone. */
 export const webhookAttemptsPath = "/webhook/attempts";
 /** Has the webhook answer a challenge now, for the owner alone. */
@@ -35,6 +38,7 @@ const methods: ReadonlyMap<string, "GET" | "POST"> = new Map([
   [evidencePath, "GET"],
   [roundsPath, "POST"],
   [withdrawalsPath, "POST"],
+  [probesPath, "POST"],
   [webhookAttemptsPath, "GET"],
   [webhookTestPath, "POST"],
 ]);

@@ -1,19 +1,21 @@
 // The owner's paths beside MCP: that the process answers, what it counted, what the Router was caught at, a new round for a
-// conversation, the withdrawal of a post, and the webhook's attempts and test. The gate has seen the owner's token before anything
-// comes here. Implements MGT-16 to MGT-18, ING-105, ING-106 and RUN-142.
+// conversation, the withdrawal of a post, a question that comes back, and the webhook's attempts and test. The gate has seen the
+// owner's token before anything comes here. Implements MGT-16 to MGT-18, ING-105, ING-106, RUN-142 and RUN-190.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import * as Address from "@social-harness/protocol/address/Address";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import * as PrometheusText from "@social-harness/protocol/encoding/PrometheusText";
+import * as AgentName from "@social-harness/protocol/identity/AgentName";
 import { ConversationId, PostId } from "@social-harness/protocol/identity/Identifier";
 import type { Logger } from "@social-harness/router/Logger";
 import * as Schema from "effect/Schema";
 import { OperationError } from "../operations/OperationError.ts";
 import type { TestResult } from "../operations/EventSubscription.ts";
-import type { Owner, RoundResult, WithdrawResult } from "../operations/Owner.ts";
+import type { Owner, ProbeInput, RoundResult, WithdrawResult } from "../operations/Owner.ts";
 import { causeOf } from "../state/Log.ts";
+import type { Trip } from "../transport/Canary.ts";
 import * as Gate from "./Gate.ts";
 import * as RequestBody from "./RequestBody.ts";
 
@@ -49,6 +51,11 @@ const withdrawals: Post<Parameters<Owner["withdraw"]>[0], WithdrawResult> = {
   statuses: { withdrawn: 200, asked: 200, recovering: 200, ended: 409, "unknown-post": 404 },
 };
 
+const probes: Post<ProbeInput, Trip> = {
+  decode: Closed.decoder(Schema.Struct({ agentName: Schema.optionalKey(AgentName.schema) })),
+  statuses: { returned: 200, "not-connected": 200, silent: 200, "no-conversation": 404 },
+};
+
 const webhookTests: Post<Readonly<Record<string, never>>, TestResult> = {
   decode: Closed.decoder(Schema.Record(Schema.String, Schema.Never)),
   statuses: { passed: 200, failed: 200, none: 404 },
@@ -79,6 +86,7 @@ const replyTo = async (incoming: IncomingMessage, { owner, logger }: OwnerPathsO
   try {
     if (incoming.url === Gate.roundsPath) return await take(incoming, rounds, owner.wishRound);
     if (incoming.url === Gate.withdrawalsPath) return await take(incoming, withdrawals, owner.withdraw);
+    if (incoming.url === Gate.probesPath) return await take(incoming, probes, owner.probe);
     if (incoming.url === Gate.webhookTestPath) return await take(incoming, webhookTests, owner.testWebhook);
     if (incoming.url === Gate.webhookAttemptsPath) {
       return { status: 200, body: { attempts: owner.webhookAttempts() } };

@@ -1,17 +1,19 @@
 // What the owner alone may ask of an endpoint beside how it stands: what its Router was caught at, a new round for a
-// conversation, that an own post come to nothing, how its webhook is doing, and what it has counted. Served on the loopback port under the owner's token; no tool reaches it.
-// Implements HIS-137, MGT-17 and MGT-18.
+// conversation, that an own post come to nothing, whether what it sends arrives, how its webhook is doing, and what it has counted.
+// Served on the loopback port under the owner's token; no tool reaches it. Implements HIS-137, MGT-17, MGT-18 and RUN-190.
 
 import type * as Address from "@social-harness/protocol/address/Address";
 import type { OpenRecord, State } from "@social-harness/protocol/conversation/State";
 import { reached } from "@social-harness/protocol/conversation/State";
 import { faultsOf } from "@social-harness/protocol/history/Quorum";
 import * as Void from "@social-harness/protocol/history/Void";
+import type { AgentName } from "@social-harness/protocol/identity/AgentName";
 import type { ConversationId, PostId } from "@social-harness/protocol/identity/Identifier";
 import type { ActiveAgent } from "../conversations/ActiveAgent.ts";
 import * as ConversationRows from "../conversations/ConversationRows.ts";
 import type { EndedIntent } from "../conversations/Conversations.ts";
 import type { Database } from "../store/Database.ts";
+import type { Trip } from "../transport/Canary.ts";
 import * as Equivocations from "../transport/Equivocations.ts";
 import * as RouterTerms from "../transport/RouterTerms.ts";
 import type { EventDiagnostics } from "./EventSubscription.ts";
@@ -87,12 +89,18 @@ export type WithdrawResult =
     } & WithdrawnPost)
   | { readonly kind: "unknown-post" };
 
+/** Whom a question goes to that changes nothing; this agent itself where nobody is named. */
+export interface ProbeInput {
+  readonly agentName?: AgentName;
+}
+
 export interface Owner extends EventDiagnostics {
   readonly evidence: () => Evidence;
   readonly wishRound: (input: RoundInput) => Promise<RoundResult>;
   readonly withdraw: (input: WithdrawInput) => Promise<WithdrawResult>;
   /** A page in the Prometheus text format. Throws when the store cannot be read. */
   readonly metrics: () => string;
+  readonly probe: (input: ProbeInput) => Promise<Trip>;
 }
 
 /** As many as a person looks through, and an answer of a bounded size. */

@@ -1,6 +1,6 @@
 // `endpoint.json`: where a ready daemon says how to reach it, and by its mode whether that takes a token. Written in one
 // step when it is ready, removed when it stops; after a kill it is stale, and whoever calls finds nobody there.
-// Implements RUN-22 and RUN-32.
+// Implements RUN-22, RUN-32 and RUN-176.
 
 import { rmSync } from "node:fs";
 import * as Schema from "effect/Schema";
@@ -12,10 +12,14 @@ import * as PrivateFile from "./PrivateFile.ts";
 import { StateError } from "./StateError.ts";
 import type { StateFolder } from "./StateFolder.ts";
 
+const Version = Schema.String.check(Schema.isPattern(/^[0-9A-Za-z.+-]{1,64}$/));
+
 const schema = Schema.Struct({
   pid: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
   mcpUrl: Schema.String.check(Schema.isPattern(/^http:\/\/127\.0\.0\.1:\d{1,5}\/mcp$/)),
   mode: Configuration.schema.fields.mode,
+  /** Of the daemon. */
+  version: Version,
 });
 export type Endpoint = typeof schema.Type;
 
@@ -38,7 +42,7 @@ export const read = (folder: StateFolder): Endpoint | null => {
     if (!(error instanceof DecodeError)) throw error;
     throw new StateError(
       "malformed",
-      `${folder.endpoint} is damaged: restart the daemon, it writes a new one`,
+      `${folder.endpoint} is damaged, or a daemon of another version wrote it: stop that daemon and start it again, from the same installation as this command`,
     );
   }
 };

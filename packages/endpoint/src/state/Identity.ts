@@ -9,6 +9,7 @@ import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { Opaque32, type SealingKey, type SigningKey } from "@social-harness/protocol/identity/Identifier";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
 import * as SealingKeys from "@social-harness/router/seal/SealingKeys";
+import * as FileVersion from "./FileVersion.ts";
 import * as PrivateFile from "./PrivateFile.ts";
 import { StateError } from "./StateError.ts";
 import type { StateFolder } from "./StateFolder.ts";
@@ -28,6 +29,8 @@ const schema = Schema.Struct({
   sealingSeed: Opaque32.schema,
 });
 const bytesMax = 512;
+/** A later version may hold more. */
+const readBytesMax = 4_096;
 const decode = Closed.bytesDecoder(schema, { bytesMax, depthMax: 1 });
 
 const ofSeeds = (signingSeed: Uint8Array, sealingSeed: Uint8Array): Identity => {
@@ -55,15 +58,29 @@ export const create = (folder: StateFolder, random: SealingKeys.Random): Identit
   return ofSeeds(signingSeed, sealingSeed);
 };
 
-/** The keys of the folder, or null when it has none yet. Throws `malformed` for a damaged file and changes nothing. */
+/** Of a file that is whole and says that it has a later version, or is damaged. */
+const unusable = ({ identity }: StateFolder, text: string): StateError => {
+  const version = FileVersion.of(text, "identity");
+  return version !== null && version > 1
+    ? new StateError(
+        "other-version",
+        `${identity} has version ${version} and this program knows 1: start the newer program, the file is untouched`,
+      )
+    : new StateError("malformed", `${identity} is damaged: restore it from a backup`);
+};
+
+/**
+ * The keys of the folder, or null when it has none yet. Throws `malformed` for a damaged file, `other-version` for one of a
+ * later program, and changes nothing.
+ */
 export const load = (folder: StateFolder): Identity | null => {
-  const text = PrivateFile.read(folder.identity, bytesMax);
+  const text = PrivateFile.read(folder.identity, readBytesMax);
   if (text === null) return null;
   try {
     const { signingSeed, sealingSeed } = decode(Buffer.from(text, "utf8"));
     return ofSeeds(Opaque32.toBytes(signingSeed), Opaque32.toBytes(sealingSeed));
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    throw new StateError("malformed", `${folder.identity} is damaged: restore it from a backup`);
+    throw unusable(folder, text);
   }
 };

@@ -10,6 +10,8 @@ export type StateReason =
   | "exists"
   /** A file does not hold what it should. */
   | "malformed"
+  /** A file of another version of this program. */
+  | "other-version"
   /** A file that counts only for a daemon that was started to take it. */
   | "not-allowed"
   /** Another daemon holds the folder. */

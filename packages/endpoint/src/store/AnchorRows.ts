@@ -6,7 +6,8 @@ import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson"
 import type { RouterAnchor } from "@social-harness/protocol/history/Evidence";
 import * as Reanchor from "@social-harness/protocol/history/Reanchor";
 import type { AnchorHash, ConversationId } from "@social-harness/protocol/identity/Identifier";
-import { type Database, type Row, StoreError } from "./Database.ts";
+import type { Database, Row } from "./Database.ts";
+import { StoreError } from "./StoreError.ts";
 import * as Settings from "./Settings.ts";
 
 const digestOf = (conversationId: string, anchorHash: string, anchor: string): Buffer =>

@@ -1,20 +1,12 @@
-// One SQLite file per endpoint: opening, pragmas, migrations, statements and the single write transaction.
-// Every commit is durable (synchronous=FULL) before it returns. Knows no table's meaning.
+// One SQLite file per endpoint: opening, pragmas, statements and the single write transaction. Every commit is durable
+// (synchronous=FULL) before it returns. Which schema the file may have is Schema.ts's; knows no table's meaning.
 
+import { existsSync, statSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
-import { migrations } from "./Migrations.ts";
+import * as Schema from "./Schema.ts";
+import { StoreError } from "./StoreError.ts";
 
 export type Row = Readonly<Record<string, SQLInputValue>>;
-
-/** The store cannot be used as it is; the message says what to do. Nothing has been changed or deleted. */
-export class StoreError extends Error {
-  override readonly name = "StoreError";
-  readonly reason: "newer-schema" | "older-schema" | "corrupt" | "unavailable";
-  constructor(reason: StoreError["reason"], message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.reason = reason;
-  }
-}
 
 export interface Database {
   /** The first row, or undefined. */
@@ -50,8 +42,10 @@ const damaged: ReadonlySet<number> = new Set([/* CORRUPT */ 11, /* NOTADB */ 26]
 const isSqliteError = (error: unknown): error is Error =>
   error instanceof Error && "code" in error && error.code === "ERR_SQLITE_ERROR";
 
-const resultCodeOf = (error: Error): number =>
-  "errcode" in error && typeof error.errcode === "number" ? error.errcode & 0xff : 0;
+const resultCodeOf = (error: unknown): number =>
+  isSqliteError(error) && "errcode" in error && typeof error.errcode === "number" ? error.errcode & 0xff : 0;
+
+const sqliteReadOnly = 8;
 
 /** What an error of SQLite means to whoever opens or checks a store; any other error stays what it is. */
 export const explained = (error: unknown): unknown => {
@@ -65,45 +59,18 @@ export const explained = (error: unknown): unknown => {
   return new StoreError(reason, `the store cannot be used (${error.message}): ${advice}`, { cause: error });
 };
 
-const versionOf = (sqlite: DatabaseSync): number => {
-  const { user_version: version } = sqlite.prepare("PRAGMA user_version").get() as { user_version: number };
-  if (version > migrations.length) {
-    throw new StoreError(
-      "newer-schema",
-      `the store has schema ${version} and this program knows ${migrations.length}: start the newer program, the store is untouched`,
-    );
-  }
-  return version;
-};
-
-const migrate = (sqlite: DatabaseSync, version: number): void => {
-  for (let next = version; next < migrations.length; next++) {
-    sqlite.exec("BEGIN IMMEDIATE");
-    try {
-      sqlite.exec(migrations[next] as string);
-      sqlite.exec(`PRAGMA user_version = ${next + 1}`);
-      sqlite.exec("COMMIT");
-    } catch (error) {
-      if (sqlite.isTransaction) sqlite.exec("ROLLBACK");
-      throw error;
-    }
-  }
-};
-
 /**
  * Pages of the write-ahead log before it is folded into the file, 16 MB: commits change the same pages again and again, so a
  * longer log is folded with fewer writes, and whoever waits for that commit waits more rarely.
  */
 const checkpointPages = 4_000;
 
-/** Looks before it touches: a store of a newer program is left as it is, down to its journal mode. */
 const prepareFile = (sqlite: DatabaseSync): void => {
-  const version = versionOf(sqlite);
   sqlite.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
   sqlite.exec(`PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = ${checkpointPages};`);
   // What a savepoint may have to undo is kept in memory: otherwise every fifth turn wrote it to a temporary file.
   sqlite.exec("PRAGMA temp_store = MEMORY;");
-  migrate(sqlite, version);
+  Schema.bringUp(sqlite);
 };
 
 /** Opens the file, makes it ready by `prepare`, and closes it again when that fails. Throws `StoreError`. */
@@ -130,18 +97,30 @@ const opened = (
 /**
  * Opens or creates the store. `busyMs`: how long to wait for a foreign lock before a write fails. Throws `StoreError`.
  */
-export const open = (path: string, busyMs = 5_000): Database =>
-  databaseOf(opened(path, { timeout: busyMs }, prepareFile));
+export const open = (path: string, busyMs = 5_000): Database => {
+  lookAt(path, busyMs);
+  return databaseOf(opened(path, { timeout: busyMs }, prepareFile));
+};
+
+/**
+ * Looks before it touches. A connection that may write folds the write-ahead log into the file when it is closed again, so
+ * a store that is to be refused is only ever opened for reading, and stays byte for byte what it was.
+ */
+const lookAt = (path: string, busyMs: number): void => {
+  if (!existsSync(path) || statSync(path).size === 0) return;
+  try {
+    opened(path, { timeout: busyMs, readOnly: true }, Schema.demandKnown).close();
+  } catch (error) {
+    // A first start that was killed leaves a journal, which only a writer can undo.
+    const needsWriter = error instanceof StoreError && resultCodeOf(error.cause) === sqliteReadOnly;
+    if (!needsWriter) throw error;
+  }
+};
 
 /** Reads come from one snapshot from here on: it is taken with the first of them, which looks at the schema. */
 const prepareSnapshot = (sqlite: DatabaseSync): void => {
   sqlite.exec("BEGIN");
-  const version = versionOf(sqlite);
-  if (version === migrations.length) return;
-  throw new StoreError(
-    "older-schema",
-    `the store has schema ${version} and this program knows ${migrations.length}: start the daemon once, which brings it up`,
-  );
+  Schema.demandCurrent(sqlite);
 };
 
 /**

@@ -1,4 +1,5 @@
-// The schema of the endpoint's store, one text a version, applied in order and never edited once released.
+// The schema of the endpoint's store, one step a version, applied in order. Version 1 is what was released first; a step
+// that was released is never edited, and a later version is a further step behind it. Schema.ts applies them.
 // Payload bytes (cores, evidence, items, envelopes) are stored once, in canonical form, and read back as they are.
 // A commit writes one page for every table and index that it touches: an index is here only where a query or a law needs it.
 
@@ -276,4 +277,12 @@ CREATE TABLE firewall_hold (
 CREATE INDEX firewall_hold_open ON firewall_hold (sequence) WHERE ending IS NULL;
 `;
 
-export const migrations: ReadonlyArray<string> = [initial];
+export interface Migration {
+  readonly sql: string;
+  /** Of all tables and indexes as they are after it (`Schema.fingerprintOf`): what a store of this version must have. */
+  readonly fingerprint: string;
+}
+
+export const migrations: ReadonlyArray<Migration> = [
+  { sql: initial, fingerprint: "ZrCetYNSZ7Dol5fHR-RbhwI2Hu2acPOP72EIqTIdNhM" },
+];

@@ -7,7 +7,8 @@ import { hashOfText } from "@social-harness/protocol/encoding/Hash";
 import type { Evidence, HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import type { RecordCore } from "@social-harness/protocol/history/Record";
 import { type ConversationId, RecordHash } from "@social-harness/protocol/identity/Identifier";
-import { type Database, type Row, StoreError } from "./Database.ts";
+import type { Database, Row } from "./Database.ts";
+import { StoreError } from "./StoreError.ts";
 
 export const columns =
   "sequence, conversation_id, height, record_hash, author_agent_id, post_id, core, evidence, evidence_digest";

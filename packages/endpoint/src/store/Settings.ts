@@ -19,6 +19,8 @@ export type SettingName =
   | "memory_back_at"
   /** The term of the Router in which that was found, or the first one after it where there was none. */
   | "memory_lost_term"
+  /** The digest of the backup that the store came from, where it came from one. */
+  | "restored_from"
   /** The last record sequence whose signatures a start-up or a stop has verified. */
   | "verified_sequence";
 

@@ -18,7 +18,8 @@ import {
   stateOf,
 } from "../conversations/ConversationRows.ts";
 import * as AnchorRows from "./AnchorRows.ts";
-import { type Database, explained, type Row, StoreError } from "./Database.ts";
+import { type Database, explained, type Row } from "./Database.ts";
+import { StoreError } from "./StoreError.ts";
 import * as Cards from "../transport/Cards.ts";
 import * as RecordRows from "./RecordRows.ts";
 import * as Settings from "./Settings.ts";

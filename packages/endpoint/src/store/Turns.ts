@@ -2,7 +2,8 @@
 // one fsync; nothing that a turn promises leaves before its commit. Knows no table and no input.
 // Implements HIS-20, HIS-22 and HIS-34.
 
-import { type Database, StoreError } from "./Database.ts";
+import type { Database } from "./Database.ts";
+import { StoreError } from "./StoreError.ts";
 
 /**
  * Where a piece of work runs: inside the transaction, with the turn's working state. The state is an immutable value that

@@ -5,7 +5,8 @@ import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
 import type { AgentCardDigest, AgentId } from "@social-harness/protocol/identity/Identifier";
-import { type Database, type Row, StoreError } from "../store/Database.ts";
+import type { Database, Row } from "../store/Database.ts";
+import { StoreError } from "../store/StoreError.ts";
 
 /** Texts that were decoded before, the oldest dropped first: every envelope asks for its sender's card. */
 const decodedMax = 1_024;

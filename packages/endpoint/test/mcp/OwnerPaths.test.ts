@@ -33,6 +33,7 @@ beforeAll(async () => {
       evidence: () => owner.evidence(),
       wishRound: (input) => owner.wishRound(input),
       withdraw: (input) => owner.withdraw(input),
+      probe: (input) => owner.probe(input),
       webhookAttempts: () => owner.webhookAttempts(),
       testWebhook: () => owner.testWebhook(),
       metrics: () => owner.metrics(),
@@ -188,3 +189,36 @@ verifies("MGT-18", "anything else withdraws nothing, and nobody but the owner do
   expect([other.status, other.headers.allow]).toEqual([405, "POST"]);
   expect(withdrawals).toBe(0);
 });
+
+verifies(
+  "RUN-190",
+  "a question is sent for the owner alone, to itself or to an agent that is named",
+  async () => {
+    const postProbe = postTo("/probes");
+    const asked: Array<object> = [];
+    const trips = [
+      [{ kind: "returned", milliseconds: 12 }, 200],
+      [{ kind: "silent" }, 200],
+      [{ kind: "not-connected" }, 200],
+      [{ kind: "no-conversation" }, 404],
+    ] as const;
+    for (const [trip, status] of trips) {
+      owner = {
+        ...noOwner,
+        probe: async (input) => {
+          asked.push(input);
+          return trip;
+        },
+      };
+      const answer = await postProbe('{"agentName":"bob"}');
+      expect([answer.status, answer.body]).toEqual([status, trip]);
+    }
+    expect((await postProbe("{}")).status).toBe(404);
+    expect(asked).toEqual([...trips.map(() => ({ agentName: "bob" })), {}]);
+    for (const body of ['{"agentName":"B"}', '{"agentName":"bob","text":"x"}', "[]", ""]) {
+      expect((await postProbe(body)).status).toBe(400);
+    }
+    expect((await postProbe("{}", {})).status).toBe(401);
+    expect(asked).toHaveLength(trips.length + 1);
+  },
+);

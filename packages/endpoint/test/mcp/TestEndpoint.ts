@@ -51,6 +51,7 @@ export const noOwner: Owner = {
   evidence: () => ({ equivocations: [], formerRouters: [] }),
   wishRound: async () => ({ kind: "unknown-conversation" }),
   withdraw: async () => ({ kind: "unknown-post" }),
+  probe: async () => ({ kind: "not-connected" }),
   webhookAttempts: () => [],
   testWebhook: async () => ({ kind: "none" }),
   metrics: () => "",

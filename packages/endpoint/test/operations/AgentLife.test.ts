@@ -12,7 +12,7 @@ import { identityOf } from "@social-harness/testkit/network/NetworkAgent";
 import { until } from "@social-harness/testkit/network/Until";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { expect, onTestFinished, vi } from "vitest";
-import { StoreError } from "../../src/store/Database.ts";
+import { StoreError } from "../../src/store/StoreError.ts";
 import * as RawHttp from "../mcp/RawHttp.ts";
 import { asking, cardFor, type LifeBench, openBench } from "./LifeBench.ts";
 

@@ -48,7 +48,12 @@ verifies("RUN-20", "the folder is 0700 and everything in it 0600, the database's
   const folder = StateFolder.open(join(root, "deep", "state"));
   Identity.create(folder, random);
   Tokens.ensure(folder, "trusted-local", random);
-  EndpointFile.write(folder, { pid: process.pid, mcpUrl: "http://127.0.0.1:7431/mcp", mode: "credentials" });
+  EndpointFile.write(folder, {
+    pid: process.pid,
+    mcpUrl: "http://127.0.0.1:7431/mcp",
+    mode: "credentials",
+    version: "0.1.0",
+  });
   const db = Database.open(folder.database);
   db.run("INSERT INTO setting (name, value) VALUES ('x', x'00')");
   expect([modeOf(folder.path), modeOf(folder.logs)]).toEqual(["700", "700"]);
@@ -153,7 +158,8 @@ verifies("RUN-29", "a damaged identity is refused and left as it is", () => {
     "{}",
     good.slice(0, -1),
     ` ${good}`,
-    good.replace('"version":1', '"version":2'),
+    good.replace('"version":1', '"version":0'),
+    good.replace('"version":1', '"version":2').slice(1),
     good.repeat(9),
   ];
   for (const damaged of damages) {
@@ -164,6 +170,27 @@ verifies("RUN-29", "a damaged identity is refused and left as it is", () => {
     expect(readFileSync(folder.identity, "utf8")).toBe(damaged);
   }
 });
+
+verifies(
+  "RUN-175",
+  "the keys of a later version are told as that, whatever they hold, and left as they are",
+  () => {
+    const folder = StateFolder.open(join(root, "state"));
+    Identity.create(folder, random);
+    const good = readFileSync(folder.identity, "utf8");
+    for (const later of [
+      good.replace('"version":1', '"version":2'),
+      JSON.stringify({ kind: "identity", version: 7, seeds: "x".repeat(2_000) }),
+    ]) {
+      writeFileSync(folder.identity, later, { mode: 0o600 });
+      const refusal = refusalOf(() => Identity.load(folder));
+      expect(refusal.reason).toBe("other-version");
+      expect(refusal.message).toContain("start the newer program");
+      expect(refusalOf(() => Identity.create(folder, random)).reason).toBe("exists");
+      expect(readFileSync(folder.identity, "utf8")).toBe(later);
+    }
+  },
+);
 
 verifies(
   "RUN-20",
@@ -215,7 +242,12 @@ verifies(
   () => {
     const folder = StateFolder.open(join(root, "state"));
     expect(EndpointFile.read(folder)).toBeNull();
-    const endpoint = { pid: 4_711, mcpUrl: "http://127.0.0.1:7431/mcp", mode: "credentials" } as const;
+    const endpoint = {
+      pid: 4_711,
+      mcpUrl: "http://127.0.0.1:7431/mcp",
+      mode: "credentials",
+      version: "0.1.0",
+    } as const;
     EndpointFile.write(folder, endpoint);
     expect(EndpointFile.read(folder)).toEqual(endpoint);
     EndpointFile.write(folder, { ...endpoint, mcpUrl: "http://127.0.0.1:7432/mcp" });

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { expect } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
 import * as Database from "../../src/store/Database.ts";
+import { StoreError } from "../../src/store/StoreError.ts";
 import { addresses, readAll, refusalOf, useWrittenStore } from "./WrittenStore.ts";
 
 const store = useWrittenStore();
@@ -33,7 +34,7 @@ const readsOf = async (path: string): Promise<ReadonlyArray<unknown> | "unopened
   try {
     db = Database.open(path);
   } catch (error) {
-    expect(error).toBeInstanceOf(Database.StoreError);
+    expect(error).toBeInstanceOf(StoreError);
     return "unopened";
   }
   try {

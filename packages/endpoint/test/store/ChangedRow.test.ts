@@ -6,6 +6,7 @@ import { verifies } from "@social-harness/testkit/Verifies";
 import type { AnchorHash, ConversationId } from "@social-harness/protocol/identity/Identifier";
 import * as AnchorRows from "../../src/store/AnchorRows.ts";
 import * as Database from "../../src/store/Database.ts";
+import { StoreError } from "../../src/store/StoreError.ts";
 import * as RecordRows from "../../src/store/RecordRows.ts";
 import * as Settings from "../../src/store/Settings.ts";
 import { alter } from "./TemporaryStore.ts";
@@ -175,7 +176,7 @@ verifies("HIS-138", "no single byte of a stored anchor can change, its statement
     other[i] = (other[i] as number) ^ (1 << (i % 7));
     db.transaction(() => {
       db.run("UPDATE anchor SET anchor = ? WHERE anchor_hash = ?", other.toString("utf8"), anchorHash);
-      expect(() => AnchorRows.find(db, conversationId, anchorHash), `byte ${i}`).toThrow(Database.StoreError);
+      expect(() => AnchorRows.find(db, conversationId, anchorHash), `byte ${i}`).toThrow(StoreError);
     });
   }
   db.close();
@@ -279,7 +280,7 @@ verifies(["HIS-61", "HIS-65"], "no single byte of a stored record or of its evid
         const other = Buffer.from(bytes);
         other[i] = (other[i] as number) ^ (1 << (i % 7));
         const forged = { ...row, [column]: other.toString("utf8") } as Database.Row;
-        expect(() => RecordRows.decode(forged), `${column} ${i}`).toThrow(Database.StoreError);
+        expect(() => RecordRows.decode(forged), `${column} ${i}`).toThrow(StoreError);
       }
     }
   });

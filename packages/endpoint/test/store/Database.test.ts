@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { expect } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
 import * as Database from "../../src/store/Database.ts";
+import { StoreError } from "../../src/store/StoreError.ts";
 import { migrations } from "../../src/store/Migrations.ts";
 import { alter, temporaryPath, temporaryStore } from "./TemporaryStore.ts";
 
@@ -12,11 +13,11 @@ const put = (db: Database.Database, name: string): void =>
 const names = (db: Database.Database): ReadonlyArray<unknown> =>
   db.all("SELECT name FROM setting ORDER BY name").map((row) => row["name"]);
 
-const refusal = (path: string): Database.StoreError => {
+const refusal = (path: string): StoreError => {
   try {
     Database.open(path).close();
   } catch (error) {
-    if (error instanceof Database.StoreError) return error;
+    if (error instanceof StoreError) return error;
     throw error;
   }
   throw new Error("the store was opened");

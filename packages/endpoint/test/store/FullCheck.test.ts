@@ -9,6 +9,7 @@ import { hashOfText } from "@social-harness/protocol/encoding/Hash";
 import type { Evidence } from "@social-harness/protocol/history/Evidence";
 import { verifies } from "@social-harness/testkit/Verifies";
 import * as Database from "../../src/store/Database.ts";
+import { StoreError } from "../../src/store/StoreError.ts";
 import { checkEverything } from "../../src/store/FullCheck.ts";
 import * as Settings from "../../src/store/Settings.ts";
 import { temporaryPath, temporaryStore } from "./TemporaryStore.ts";
@@ -30,7 +31,7 @@ const refusal = async (path: string): Promise<string> => {
     await checkEverything(path, store.trust);
     return "accepted";
   } catch (error) {
-    if (!(error instanceof Database.StoreError)) throw error;
+    if (!(error instanceof StoreError)) throw error;
     return `${error.reason}: ${error.message}`;
   }
 };

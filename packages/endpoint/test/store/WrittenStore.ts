@@ -19,6 +19,7 @@ import { createContinuations } from "../../src/operations/Continuations.ts";
 import { readConversation, type Snapshot } from "../../src/operations/History.ts";
 import { OperationError } from "../../src/operations/OperationError.ts";
 import * as Database from "../../src/store/Database.ts";
+import { StoreError } from "../../src/store/StoreError.ts";
 import { check } from "../../src/store/StartUpCheck.ts";
 import { alter, temporaryPath } from "./TemporaryStore.ts";
 
@@ -69,14 +70,14 @@ export const readAll = async (
 };
 
 /** How start-up takes a store: the refusal, or null when it goes on. */
-export const refusalOf = async (path: string, trust: Trust): Promise<Database.StoreError | null> => {
+export const refusalOf = async (path: string, trust: Trust): Promise<StoreError | null> => {
   let db: Database.Database | null = null;
   try {
     db = Database.open(path);
     await check(db, trust);
     return null;
   } catch (error) {
-    if (error instanceof Database.StoreError) return error;
+    if (error instanceof StoreError) return error;
     throw error;
   } finally {
     db?.close();

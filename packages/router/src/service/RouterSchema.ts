@@ -1,5 +1,6 @@
 // The Router's tables, beside the log's own in one file and changed in the same transactions. Bodies stand in the log
-// stream; these rows say who still waits for which body, and what must outlive it. Scripts are only ever added.
+// stream; these rows say who still waits for which body, and what must outlive it. A script that
+// was released is never edited; later ones stand behind it.
 
 /** The log stream of this subsystem. Position 1 holds the log id; every further entry is one accepted envelope. */
 export const stream = "router";
@@ -56,3 +57,6 @@ export const migrations: ReadonlyArray<string> = [
   CREATE INDEX router_copy_position ON router_copy (position);
   `,
 ];
+
+/** For whoever opens the Router's log. */
+export const known: Readonly<Record<string, number>> = { [component]: migrations.length };

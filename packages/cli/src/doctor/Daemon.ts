@@ -1,0 +1,242 @@
+// The running daemon and what lies behind it: whether it is there and of this version, its MCP endpoint, its connection and
+// standing, its webhook, and a question that it sends the whole way to itself and to a peer.
+
+import { existsSync } from "node:fs";
+import * as Lock from "@social-harness/endpoint/state/Lock";
+import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
+import { StateError } from "@social-harness/endpoint/state/StateError";
+import type { AgentName } from "@social-harness/protocol/identity/AgentName";
+import { version } from "@social-harness/endpoint/Version";
+import * as Failure from "../Failure.ts";
+import type { ExitCode } from "../Failure.ts";
+import type { Served } from "../daemon/OwnerCall.ts";
+import { probe } from "../daemon/Probing.ts";
+import * as Readiness from "../daemon/Readiness.ts";
+import { connectAsOwner, connectWithToken, find } from "../daemon/Running.ts";
+import type { StateOptions } from "../daemon/Profile.ts";
+import type { ResultOf } from "../daemon/ToolResults.ts";
+import { count } from "../Output.ts";
+import { meanings } from "../text/Webhooks.ts";
+import { broken, type Check, type Finding, guarded, ofError, ok, skipped, warning } from "./Finding.ts";
+
+export interface DaemonOptions extends StateOptions {
+  /** Whom to ask, beside this agent itself. */
+  readonly peer?: AgentName;
+}
+
+const after: ReadonlyArray<Check> = ["version", "mcp", "connection", "standing", "webhook", "canary"];
+
+/** Nobody is ready on the folder; a process may hold it all the same. */
+const absent = (folder: StateFolder, failure: Failure.Failure): Finding => {
+  try {
+    if (existsSync(folder.lock)) Lock.acquire(folder).release();
+  } catch (error) {
+    if (error instanceof StateError && error.reason === "held") {
+      return broken(
+        "daemon",
+        `${error.message.split(":")[0] ?? error.message}, and is not ready`,
+        "Wait until it has checked its store; logs/ in the folder says what it does.",
+      );
+    }
+    throw error;
+  }
+  return broken("daemon", failure.message, failure.next);
+};
+
+const mcpOf = async (served: Served): Promise<Finding> => {
+  const client = await connectAsOwner(served);
+  try {
+    const { kind } = await client.call("status");
+    return ok("mcp", `${served.mcpUrl} answers, ${kind}, mode ${served.mode}`);
+  } finally {
+    await client.close();
+  }
+};
+
+const connectionOf = (health: Readiness.Health): Finding => {
+  if (!health.registered) return skipped("connection", "no agent is registered");
+  if (health.routerConnected) return ok("connection", `connected to the Router since ${health.routerSince}`);
+  const why = health.routerTrouble?.explanation ?? "it is still trying";
+  return broken(
+    "connection",
+    `the daemon is not connected to the Router: ${why}`,
+    "The Router's address is checked above; posts wait and go out when it is back.",
+  );
+};
+
+export const standingOf = (health: Readiness.Health): Finding => {
+  const { restored, routerEquivocations, conversationsChanging, pendingPosts, firewall } = health;
+  if (firewall?.usable === false) {
+    return broken(
+      "standing",
+      "every message is held, because firewall.json cannot be used",
+      "Correct the file.",
+    );
+  }
+  if (routerEquivocations > 0) {
+    return warning(
+      "standing",
+      `the Router signed two orders for ${count(routerEquivocations, "place")}`,
+      "`social-harness evidence` shows the proofs: tell the network's operator.",
+    );
+  }
+  if (restored !== null && restored.conversations > 0) {
+    return warning(
+      "standing",
+      `${count(restored.conversations, "conversation")} yet to recover: ${restored.explanation}`,
+      "`social-harness status` names them.",
+    );
+  }
+  if (conversationsChanging > 0) {
+    return warning(
+      "standing",
+      `${count(conversationsChanging, "conversation")} yet to go on in a new round`,
+      "Nothing is to be done but to wait for the other members.",
+    );
+  }
+  return ok("standing", pendingPosts === 0 ? "nothing is pending" : `${count(pendingPosts, "post")} pending`);
+};
+
+export const subscriptionOf = (status: ResultOf<"event_subscription_status">): Finding => {
+  if (status.kind === "none") return ok("webhook", "none is registered");
+  const { state } = status;
+  const said = `${state}: ${meanings[state]}`;
+  switch (state) {
+    case "active":
+      return ok("webhook", said);
+    case "retrying":
+    case "expired":
+      return warning("webhook", said, "`social-harness webhook attempts` lists the last calls.");
+    case "suspended":
+    case "rejected":
+      return broken("webhook", said, "`social-harness webhook test` has the receiver answer now.");
+  }
+};
+
+const webhookOf = async (served: Served): Promise<Finding> => {
+  if (served.mode !== "credentials") return ok("webhook", "there is none in this mode");
+  const client = await connectWithToken(served);
+  try {
+    return subscriptionOf(await client.call("event_subscription_status"));
+  } finally {
+    await client.close();
+  }
+};
+
+const canaryOf = async (served: Served): Promise<Finding> => {
+  const trip = await probe(served);
+  switch (trip.kind) {
+    case "returned":
+      return ok("canary", `a question to itself came back over the Router in ${trip.milliseconds} ms`);
+    case "not-connected":
+      return broken("canary", "nothing can leave: the daemon is not connected", "See the connection above.");
+    case "silent":
+    case "no-conversation":
+      return broken(
+        "canary",
+        "a question to itself left and did not come back in ten seconds",
+        "The Router accepts or delivers nothing: look at logs/ in the folder, and tell the network's operator.",
+      );
+  }
+};
+
+const peerOf = async (served: Served, peer: AgentName): Promise<Finding> => {
+  const client = await connectAsOwner(served);
+  try {
+    const found = await client.call("search_agents", { agentName: peer });
+    if (found.kind === "not_found") {
+      return broken(
+        "peer",
+        `the Registry knows no ${peer}`,
+        "Look for it: `social-harness agents --prefix <beginning>`.",
+      );
+    }
+  } finally {
+    await client.close();
+  }
+  const trip = await probe(served, peer);
+  switch (trip.kind) {
+    case "returned":
+      return ok("peer", `${peer}'s endpoint answered in ${trip.milliseconds} ms`);
+    case "no-conversation":
+      return warning(
+        "peer",
+        `the Registry knows ${peer}, and there is no conversation with it in which to ask whether its endpoint is up`,
+        `Only a post shows: \`social-harness send agent:${peer} <text>\`.`,
+      );
+    case "not-connected":
+      return broken("peer", "nothing can leave: the daemon is not connected", "See the connection above.");
+    case "silent":
+      return broken(
+        "peer",
+        `${peer}'s endpoint did not answer in ten seconds`,
+        "It is off, or cannot reach the Router: ask its owner. Posts to it wait and arrive when it is back.",
+      );
+  }
+};
+
+/** How the daemon says that it stands; null where it does not say it. */
+const readinessOf = async (
+  served: Served,
+): Promise<{ readonly health: Readiness.Health | null; readonly connection: Finding }> => {
+  try {
+    const health = await Readiness.read(served);
+    return { health, connection: connectionOf(health) };
+  } catch (error) {
+    return { health: null, connection: ofError("connection", error) };
+  }
+};
+
+const running = async (
+  { pid, version: theirs, ...at }: ReturnType<typeof find>,
+  path: string,
+  peer: AgentName | undefined,
+): Promise<ReadonlyArray<Finding>> => {
+  const served: Served = { path, mcpUrl: at.mcpUrl, mode: at.mode };
+  const isSame = theirs === version;
+  const findings = [
+    ok("daemon", `it runs with pid ${pid}`),
+    isSame
+      ? ok("version", `the daemon is version ${version}, as is this command`)
+      : warning(
+          "version",
+          `the daemon is version ${theirs} and this command version ${version}`,
+          "Stop it, then start it again from this installation: `social-harness daemon`.",
+        ),
+    await guarded("mcp", () => mcpOf(served)),
+  ];
+  const { health, connection } = await readinessOf(served);
+  findings.push(
+    connection,
+    health === null ? skipped("standing", "the daemon did not say how it stands") : standingOf(health),
+    await guarded("webhook", () => webhookOf(served)),
+  );
+  const why = health?.registered === true ? null : "it takes a registered agent to ask";
+  findings.push(why === null ? await guarded("canary", () => canaryOf(served)) : skipped("canary", why));
+  if (peer !== undefined) {
+    findings.push(why === null ? await guarded("peer", () => peerOf(served, peer)) : skipped("peer", why));
+  }
+  return findings;
+};
+
+export const examine = async (
+  options: DaemonOptions,
+  folder: StateFolder,
+): Promise<ReadonlyArray<Finding>> => {
+  const { peer } = options;
+  const none = [...after, ...(peer === undefined ? [] : (["peer"] as const))];
+  let found: ReturnType<typeof find>;
+  try {
+    found = find(options);
+  } catch (error) {
+    const failure = Failure.ofUnknown(error);
+    const unreachable: ExitCode = 3;
+    const finding = await guarded("daemon", () =>
+      failure.exitCode === unreachable
+        ? absent(folder, failure)
+        : broken("daemon", failure.message, failure.next),
+    );
+    return [finding, ...none.map((check) => skipped(check, "it takes a running daemon to ask"))];
+  }
+  return running(found, folder.path, peer);
+};

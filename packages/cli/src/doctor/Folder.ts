@@ -1,0 +1,156 @@
+// What can be seen of an endpoint without asking anybody: its folder, keys, configuration, tokens, rules, disk and store.
+
+import { accessSync, constants, existsSync, statfsSync } from "node:fs";
+import process from "node:process";
+import * as RulesFile from "@social-harness/endpoint/firewall/RulesFile";
+import * as Rules from "@social-harness/endpoint/firewall/Rules";
+import * as Watch from "@social-harness/endpoint/firewall/Watch";
+import * as Configuration from "@social-harness/endpoint/state/Configuration";
+import * as Identity from "@social-harness/endpoint/state/Identity";
+import * as PrivateFile from "@social-harness/endpoint/state/PrivateFile";
+import { codeOf, StateError } from "@social-harness/endpoint/state/StateError";
+import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
+import * as Tokens from "@social-harness/endpoint/state/Tokens";
+import * as Sample from "@social-harness/endpoint/store/Sample";
+import { joinFirst } from "../daemon/Profile.ts";
+import { count } from "../Output.ts";
+import { broken, type Finding, guarded, ok, skipped, warning } from "./Finding.ts";
+
+/** What the later checks need of the folder, as far as it could be read. */
+export interface Local {
+  readonly findings: ReadonlyArray<Finding>;
+  readonly identity: Identity.Identity | null;
+  readonly configuration: Configuration.Configuration | null;
+  /** Whether the store has a registered agent; null where it could not be read. */
+  readonly registered: boolean | null;
+}
+
+const megabyte = 1_048_576;
+/** A write-ahead log grows to 16 MB, and a large conversation's catch-up to more. */
+const freeBytesMin = 32 * megabyte;
+const freeBytesLow = 512 * megabyte;
+
+const folderOf = (folder: StateFolder): Finding => {
+  if (!existsSync(folder.path)) return broken("folder", `there is no folder ${folder.path}`, joinFirst);
+  const { path, identity, configuration, database, lock, ownerToken, runtimeToken, firewall } = folder;
+  for (const one of [path, identity, configuration, database, lock, ownerToken, runtimeToken, firewall]) {
+    if (existsSync(one)) PrivateFile.checkPrivate(one);
+  }
+  return ok("folder", `${path} and its files are their owner's alone`);
+};
+
+const tokensOf = (folder: StateFolder, mode: Configuration.Mode): Finding => {
+  if (!existsSync(folder.ownerToken)) return skipped("tokens", "the daemon makes them when it starts first");
+  Tokens.ownerOf(folder, mode);
+  return ok("tokens", mode === "credentials" ? "both can be used" : "the owner's token can be used");
+};
+
+const testCallbacksOf = (folder: StateFolder): Finding =>
+  existsSync(folder.testCallbacks)
+    ? warning(
+        "test-callbacks",
+        "test-callbacks.json is there: a daemon that is allowed to takes callbacks to private addresses for good ones",
+        "Remove the file, unless this endpoint is for tests of receivers.",
+      )
+    : ok("test-callbacks", "there is no test-callbacks.json");
+
+const firewallOf = async (folder: StateFolder): Promise<Finding> => {
+  const content = Watch.read(folder.firewall);
+  switch (content.kind) {
+    case "absent":
+      return ok("firewall", "there is no firewall.json: every message reaches the inbox");
+    case "unreadable":
+      return broken("firewall", content.explanation, "While it cannot be read every message is held.");
+    case "text":
+      try {
+        const file = RulesFile.parse(content.text);
+        await Rules.compile(file);
+        return ok("firewall", `${count(file.rules.length, "rule")} in firewall.json can be used`);
+      } catch (error) {
+        if (!(error instanceof RulesFile.RulesProblem)) throw error;
+        const next =
+          "Correct it: while it cannot be used every message is held. docs/firewall.md has one that works.";
+        return broken("firewall", `firewall.json cannot be used: ${error.message}`, next);
+      }
+  }
+};
+
+const diskOf = ({ path }: StateFolder): Finding => {
+  try {
+    accessSync(path, constants.W_OK);
+  } catch (error) {
+    return broken(
+      "disk",
+      `${path} cannot be written (${codeOf(error)})`,
+      "Mount its disk writable, or give the folder back to its owner.",
+    );
+  }
+  const { bavail, bsize } = statfsSync(path);
+  return spaceOf(bavail * bsize);
+};
+
+export const spaceOf = (free: number): Finding => {
+  const said = `${Math.floor(free / megabyte)} MB are free where the folder is`;
+  const next = "Free some space: a full disk loses nothing, but nothing new is taken or said.";
+  if (free < freeBytesMin) return broken("disk", said, next);
+  return free < freeBytesLow ? warning("disk", said, next) : ok("disk", said);
+};
+
+/** Runs a check that also finds something that later ones need. */
+const finding = async <A>(
+  check: Finding["check"],
+  look: () => readonly [A, Finding],
+): Promise<readonly [A | null, Finding]> => {
+  let found: A | null = null;
+  const result = await guarded(check, () => {
+    const [value, seen] = look();
+    found = value;
+    return seen;
+  });
+  return [found, result];
+};
+
+const keysOf = (folder: StateFolder): readonly [Identity.Identity | null, Finding] => {
+  const identity = Identity.load(folder);
+  return identity === null
+    ? [null, broken("keys", `${folder.path} has no keys`, joinFirst)]
+    : [identity, ok("keys", `both are there, signing key ${identity.signingKey}`)];
+};
+
+const storeOf = (folder: StateFolder, identity: Identity.Identity): readonly [boolean, Finding] => {
+  if (!existsSync(folder.database)) throw new StateError("missing", `there is no ${folder.database}`);
+  const { card, records, conversations } = Sample.take(folder.database, identity);
+  const newest = `the newest ${count(records, "record")} and ${count(conversations, "conversation")} are as they were stored`;
+  return card === null
+    ? [false, warning("store", `${newest}, and no agent is registered`, joinFirst)]
+    : [true, ok("store", `it is ${card.agentName}'s, and ${newest}`)];
+};
+
+export const examine = async (folder: StateFolder): Promise<Local> => {
+  const exists = existsSync(folder.path);
+  const first = await guarded("folder", () => folderOf(folder));
+  if (!exists) return { findings: [first], identity: null, configuration: null, registered: null };
+  const [identity, keys] = await finding("keys", () => keysOf(folder));
+  const [configuration, settings] = await finding("configuration", () => {
+    const loaded = Configuration.load(folder, { environment: process.env });
+    return [
+      loaded,
+      ok("configuration", `mode ${loaded.mode}, Registry ${loaded.registryUrl}, Router ${loaded.routerUrl}`),
+    ] as const;
+  });
+  const [registered, store] =
+    identity === null
+      ? [null, skipped("store", "without keys nobody can say whose it should be")]
+      : await finding("store", () => storeOf(folder, identity));
+  const findings = [
+    first,
+    keys,
+    settings,
+    await guarded("tokens", () => tokensOf(folder, configuration?.mode ?? "trusted-local")),
+    testCallbacksOf(folder),
+    await guarded("firewall", () => firewallOf(folder)),
+    await guarded("disk", () => diskOf(folder)),
+    store,
+  ];
+  return { findings, identity, configuration, registered };
+};

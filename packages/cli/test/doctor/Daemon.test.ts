@@ -1,0 +1,90 @@
+// What the doctor makes of a daemon's standing and of its webhook, each in every state that it may have.
+
+import { expect } from "vitest";
+import { states } from "@social-harness/endpoint/operations/EventSubscription";
+import { verifies } from "@social-harness/testkit/Verifies";
+import type { Health } from "../../src/daemon/Readiness.ts";
+import { standingOf, subscriptionOf } from "../../src/doctor/Daemon.ts";
+
+const well: Health = {
+  registered: true,
+  routerConnected: true,
+  routerSince: "2026-01-02T03:04:05.000Z",
+  routerTrouble: null,
+  routerEquivocations: 0,
+  routerChanged: null,
+  conversationsChanging: 0,
+  restored: null,
+  pendingItems: 0,
+  firewall: null,
+  pendingPosts: 0,
+  pendingAddresses: [],
+  withdrawingPosts: 0,
+  pending: [],
+  outboxEnvelopes: 0,
+  contacts: "everyone",
+  blocked: [],
+};
+
+const restored = (conversations: number): Health["restored"] => ({
+  at: "2026-01-02T03:04:05.000Z",
+  conversations,
+  addresses: [],
+  explanation: "the state folder is an old copy",
+});
+
+verifies(
+  ["RUN-193", "RUN-195"],
+  "a standing that should be known is a warning, and held messages are a broken link",
+  () => {
+    const verdictOf = (more: Partial<Health>): string => standingOf({ ...well, ...more }).verdict;
+    expect(standingOf(well)).toMatchObject({ verdict: "ok", message: "nothing is pending" });
+    expect(standingOf({ ...well, pendingPosts: 2 })).toMatchObject({
+      verdict: "ok",
+      message: "2 posts pending",
+    });
+    expect(verdictOf({ restored: restored(0) })).toBe("ok");
+    expect(standingOf({ ...well, restored: restored(3) })).toMatchObject({
+      verdict: "warning",
+      message: "3 conversations yet to recover: the state folder is an old copy",
+    });
+    expect(verdictOf({ conversationsChanging: 1 })).toBe("warning");
+    expect(standingOf({ ...well, routerEquivocations: 1 }).next).toContain("social-harness evidence");
+    expect(verdictOf({ firewall: { usable: true, heldItems: 4, queuedItems: 0 } })).toBe("ok");
+    expect(standingOf({ ...well, firewall: { usable: false, heldItems: 0, queuedItems: 1 } })).toMatchObject({
+      verdict: "broken",
+      next: "Correct the file.",
+    });
+  },
+);
+
+verifies(
+  "RUN-193",
+  "a webhook that gets nothing any more is a broken link, with what has it tried again",
+  () => {
+    const verdicts = states.map((state) => {
+      const { verdict, message, next } = subscriptionOf({
+        kind: "subscription",
+        subscriptionId: "sub_1",
+        event: "org.social-harness/inbox.pending",
+        state,
+        refreshBefore: "2026-01-02T03:04:05Z",
+        lastDeliveryAt: null,
+        lastError: null,
+        failedSince: null,
+        failedAttempts: 0,
+      });
+      expect(message.startsWith(`${state}: `)).toBe(true);
+      expect(next === "").toBe(verdict === "ok");
+      return [state, verdict];
+    });
+    expect(Object.fromEntries(verdicts)).toEqual({
+      active: "ok",
+      retrying: "warning",
+      suspended: "broken",
+      rejected: "broken",
+      expired: "warning",
+    });
+    expect(subscriptionOf({ kind: "none" }).verdict).toBe("ok");
+  },
+);

@@ -1,0 +1,135 @@
+// Copies what an endpoint must not lose into a folder of its own, also while its daemon runs: the keys, what the owner
+// wrote, and the store as it is at one moment, checked as a daemon would check it. Tokens stay behind, because an old copy
+// would make one good again that was changed since; so does whatever a start makes anew. Implements RUN-180 to RUN-182.
+
+import { backup, DatabaseSync } from "node:sqlite";
+import { closeSync, existsSync, lstatSync, openSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
+import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
+import { timestampOf } from "@social-harness/registry/Timestamp";
+import { boundCard } from "../operations/Registration.ts";
+import * as Configuration from "../state/Configuration.ts";
+import * as Identity from "../state/Identity.ts";
+import * as PrivateFile from "../state/PrivateFile.ts";
+import { StateError } from "../state/StateError.ts";
+import { at, hideFromGit, type StateFolder } from "../state/StateFolder.ts";
+import * as Database from "../store/Database.ts";
+import { check } from "../store/StartUpCheck.ts";
+import { version } from "../Version.ts";
+import * as Manifest from "./Manifest.ts";
+import * as StagedFolder from "./StagedFolder.ts";
+
+/** More than any of the small files may have. */
+const smallBytesMax = 1_048_576;
+
+/** Its whole content in one step: a copy in pieces begins anew with every commit of the daemon. */
+const pagesPerStep = 2_147_483_647;
+
+const copyStore = async (from: string, to: string): Promise<void> => {
+  closeSync(openSync(to, "wx", 0o600));
+  try {
+    const source = new DatabaseSync(from, { readOnly: true, timeout: 5_000 });
+    try {
+      await backup(source, to, { rate: pagesPerStep });
+    } finally {
+      source.close();
+    }
+  } catch (error) {
+    throw Database.explained(error);
+  }
+};
+
+/** One file without a journal beside it, which can be read where nothing can be written. */
+const settle = (path: string): void => {
+  const sqlite = new DatabaseSync(path);
+  try {
+    sqlite.exec("PRAGMA journal_mode = DELETE");
+  } catch (error) {
+    throw Database.explained(error);
+  } finally {
+    sqlite.close();
+  }
+};
+
+interface Owner {
+  readonly identity: Identity.Identity;
+  readonly trust: Trust;
+}
+
+/** Whose the folder is. Asked of the original, so that what is wrong with it is said of it. */
+const ownerOf = (folder: StateFolder): Owner => {
+  for (const path of [folder.identity, folder.configuration, folder.database]) {
+    if (existsSync(path)) continue;
+    throw new StateError(
+      "missing",
+      `there is no ${path}: only an endpoint that has joined a network can be backed up`,
+    );
+  }
+  const identity = Identity.load(folder) as Identity.Identity;
+  const { registryKey } = Configuration.load(folder, {});
+  return { identity, trust: { verifier: Ed25519.verifier, registryKey } };
+};
+
+/** What a daemon would make of the copy: every row of it, and that it is of these keys. */
+const checkCopy = async (
+  path: string,
+  { identity, trust }: Owner,
+): Promise<Manifest.Manifest["agentName"]> => {
+  const db = Database.open(path);
+  try {
+    await check(db, trust);
+    return boundCard(db, identity)?.agentName ?? null;
+  } finally {
+    db.close();
+  }
+};
+
+/** A path that cannot be looked at cannot be written either, and the writing says why. */
+const isTaken = (path: string): boolean => {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
+  }
+};
+
+/**
+ * Writes the backup of a state folder to `path`, where nothing may be. Rejects with `StateError`, `StoreError` or
+ * `ConfigurationError`, and then there is nothing under that name.
+ */
+export const write = async (
+  folder: StateFolder,
+  path: string,
+  { now }: { readonly now: number },
+): Promise<Manifest.Manifest> => {
+  const target = resolve(path);
+  if (isTaken(target)) {
+    throw new StateError(
+      "exists",
+      `${target} is there already: a backup replaces nothing, give another folder`,
+    );
+  }
+  const owner = ownerOf(folder);
+  return StagedFolder.publish(target, async (staging) => {
+    const copy = at(staging);
+    hideFromGit(staging);
+    const names: Array<Manifest.FileName> = [];
+    for (const name of Manifest.fileNames) {
+      const from = join(folder.path, name);
+      if (name === "endpoint.sqlite") await copyStore(from, copy.database);
+      else {
+        const text = PrivateFile.read(from, smallBytesMax);
+        if (text === null) continue;
+        PrivateFile.createOnce(join(staging, name), text);
+      }
+      names.push(name);
+    }
+    const agentName = await checkCopy(copy.database, owner);
+    settle(copy.database);
+    const files: Array<Manifest.File> = [];
+    for (const name of names) files.push(await Manifest.describe(staging, name));
+    Manifest.write(staging, { program: version, createdAt: timestampOf(now), agentName, files });
+    return Manifest.read(staging);
+  });
+};
