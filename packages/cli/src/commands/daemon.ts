@@ -12,6 +12,7 @@ import * as Daemon from "../daemon/Daemon.ts";
 import { joinFirst, pathOf, type StateOptions } from "../daemon/Profile.ts";
 import { failed } from "../Failure.ts";
 import { contactsLine } from "../text/Contacts.ts";
+import { naming } from "../text/Hints.ts";
 import { isServing, releaseParent, untilStopped } from "../Waiting.ts";
 
 type Flags = Partial<Readonly<Record<Configuration.Field, string>>>;
@@ -84,7 +85,7 @@ export const daemon = (parent: Command): void => {
     const running = await output.during(
       "Checking the stored record",
       Daemon.start(folder, configuration, {
-        notice: output.remark,
+        notice: (line) => output.remark(naming(options, line)),
         allowTestCallbacks: options.allowTestCallbacks ?? false,
       }),
     );
