@@ -146,10 +146,10 @@ verifies(
     const { id } = (JSON.parse(answer) as { readonly result: { readonly id: string } }).result;
     await send("one");
     await until("the first is received", () => takenTexts().length === 1);
-    const [, head = "", body = ""] = [...page.matchAll(/^```http\n(.*?)\n\n(.*?)\n```$/gms)].at(-1) ?? [];
+    const [, head = "", shown = ""] = [...page.matchAll(/^```http\n(.*?)\n\n(.*?)\n```$/gms)].at(-1) ?? [];
     const names = [...head.matchAll(/^([a-z-]+): /gm)].map(([, header]) => header);
     expect(Object.keys(received[0]?.headers ?? {})).toEqual(expect.arrayContaining(names));
-    expect(shapeOf(JSON.parse(body))).toEqual(shapeOf(JSON.parse(received[0]?.body as string)));
+    expect(shapeOf(JSON.parse(shown))).toEqual(shapeOf(JSON.parse(received[0]?.body as string)));
     status = 503;
     await send("two");
     await send("three");
