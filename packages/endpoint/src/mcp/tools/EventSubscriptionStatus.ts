@@ -47,7 +47,6 @@ export const eventSubscriptionStatus = Tool.define({
       lastStatus: orNull({
         type: "integer",
         minimum: 200,
-        maximum: 599,
         description: "The HTTP status that it was answered with.",
       }),
       failedSince: orNull(utc("The first failed attempt of the delivery that is due.")),
