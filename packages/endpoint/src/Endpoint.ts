@@ -290,6 +290,7 @@ const startLocked = async (
       agent: life.agent(),
       contactPolicy: configuration,
       firewall: firewall?.standing() ?? "none",
+      webhook: webhooks.eventSubscriptionStatus(),
       now: clock(),
     });
   const mcp = await startMcpServer({

@@ -13,6 +13,7 @@ import * as Flags from "../daemon/Flags.ts";
 import { joinFirst, pathOf, type StateOptions } from "../daemon/Profile.ts";
 import { failed } from "../Failure.ts";
 import { contactsLine } from "../text/Contacts.ts";
+import { naming } from "../text/Hints.ts";
 import { isServing, releaseParent, untilStopped } from "../Waiting.ts";
 
 type Options = StateOptions & Flags.Flags & { readonly allowTestCallbacks?: true };
@@ -57,7 +58,7 @@ export const daemon = (parent: Command): void => {
     const running = await output.during(
       "Checking the stored record",
       Daemon.start(folder, configuration, {
-        notice: output.remark,
+        notice: (line) => output.remark(naming(options, line)),
         allowTestCallbacks: options.allowTestCallbacks ?? false,
       }),
     );

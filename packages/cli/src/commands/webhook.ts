@@ -1,12 +1,17 @@
-// `webhook`: how the webhook of this endpoint does, to its owner, and what the owner can do about it. Implements ING-112.
+// `webhook`: how the webhook of this endpoint does, to its owner, and what the owner can do about it. Implements ING-112 and
+// ING-200.
 
 import type { Command } from "commander";
-import { act, define, exampleLines, withState } from "../Command.ts";
+import * as Limits from "@social-harness/endpoint/webhooks/Limits";
+import { act, define, exampleLines, wholeNumber, withState } from "../Command.ts";
 import type { StateOptions } from "../daemon/Profile.ts";
 import { withOwnedDaemon, withOwnerPaths } from "../daemon/Running.ts";
 import * as WebhookPaths from "../daemon/WebhookPaths.ts";
 import { failed } from "../Failure.ts";
-import { attemptLines, statusLines } from "../text/Webhooks.ts";
+import { attemptLines, passedLine, resumedLine, statusLines } from "../text/Webhooks.ts";
+
+/** Of attempts: as many as a person reads at once. */
+const limitDefault = 20;
 
 const status = (parent: Command): void => {
   const command = withState(
@@ -22,7 +27,7 @@ const status = (parent: Command): void => {
   act<StateOptions, []>(command, ({ output, options }) =>
     withOwnedDaemon(options, async ({ client }) => {
       const result = await output.during("Asking the daemon", client.call("event_subscription_status"));
-      output.result(result, statusLines(output, result).join("\n"));
+      output.result(result, statusLines(output, result, options).join("\n"));
     }),
   );
 };
@@ -31,13 +36,17 @@ const attempts = (parent: Command): void => {
   const command = withState(
     define(parent, {
       name: "attempts",
-      summary: "list the last calls of the webhook, the newest first",
-      examples: [["webhook attempts", "when, what for, what came of it, and how long it took"]],
+      summary: "list the last calls of the webhook, the newest last",
+      examples: [
+        ["webhook attempts", "when, what for, what came of it, how long it took, and of which event"],
+        ["webhook attempts --limit 100", "more of them"],
+      ],
     }),
-  );
-  act<StateOptions, []>(command, async ({ output, options }) => {
-    const result = await output.during("Asking the daemon", withOwnerPaths(options, WebhookPaths.attempts));
-    output.result(result, attemptLines(result.attempts).join("\n"));
+  ).option("--limit <n>", "how many at most", wholeNumber(1, Limits.attemptsKept), limitDefault);
+  act<StateOptions & { readonly limit: number }, []>(command, async ({ output, options }) => {
+    const asked = withOwnerPaths(options, (served) => WebhookPaths.attempts(served, options.limit));
+    const result = await output.during("Asking the daemon", asked);
+    output.result(result, attemptLines(result).join("\n"));
   });
 };
 
@@ -50,8 +59,12 @@ const test = (parent: Command): void => {
     }),
   );
   act<StateOptions, []>(command, async ({ output, options }) => {
-    const result = await output.during("Calling the webhook", withOwnerPaths(options, WebhookPaths.test));
-    output.result(result, `The callback answered its challenge in ${result.durationMs} ms.`);
+    const asked = withOwnerPaths(options, async (served) => {
+      const { durationMs } = await WebhookPaths.test(served);
+      return { durationMs, isResting: served.mode === "trusted-local" };
+    });
+    const { durationMs, isResting } = await output.during("Calling the webhook", asked);
+    output.result({ kind: "passed", durationMs }, passedLine(durationMs, isResting));
   });
 };
 
@@ -81,10 +94,11 @@ const resume = (parent: Command): void => {
   );
   act<StateOptions, []>(command, ({ output, options }) =>
     withOwnedDaemon(options, async ({ client }) => {
+      const before = await output.during("Asking the daemon", client.call("event_subscription_status"));
       const result = await output.during("Asking the daemon", client.call("resume_event_subscription"));
       switch (result.kind) {
         case "resumed":
-          return output.result(result, "Resumed: what waits is tried now.");
+          return output.result(result, resumedLine(before.kind === "none" ? 0 : before.waitingItems));
         case "none":
           throw WebhookPaths.noWebhook();
         case "rejected":
@@ -92,6 +106,12 @@ const resume = (parent: Command): void => {
             "webhook-rejected",
             "the receiver refused a delivery for good, and a resume does not change that",
             "Correct the receiver, then `social-harness webhook revoke` and have its host subscribe again.",
+          );
+        case "resting":
+          throw failed(
+            "webhook-resting",
+            "nothing is delivered in mode trusted-local, and a resume does not change that",
+            'Start the daemon with --mode credentials, or put "mode": "credentials" into config.json.',
           );
         case "expired":
           throw failed(

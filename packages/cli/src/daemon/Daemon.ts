@@ -32,7 +32,7 @@ const noticeOf = (event: string, explanation: string | number | undefined): stri
   explanation === undefined ? event : `${event}: ${explanation}`;
 
 export interface DaemonOptions {
-  /** Gets a line for each warning while it runs. */
+  /** Gets a line for each warning while it runs, and for whatever else is explained to a person: that a trouble is over. */
   readonly notice?: (line: string) => void;
   readonly allowTestCallbacks?: boolean;
 }
@@ -63,7 +63,8 @@ export const start = async (
       configuration,
       logger: (level, event, fields) => {
         log.write(level, event, fields);
-        if (level !== "info") notice?.(noticeOf(event, fields?.["explanation"]));
+        const explanation = fields?.["explanation"];
+        if (level !== "info" || explanation !== undefined) notice?.(noticeOf(event, explanation));
       },
       clock: Date.now,
       random,

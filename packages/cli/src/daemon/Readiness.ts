@@ -5,6 +5,7 @@ import * as Closed from "@social-harness/protocol/encoding/Closed";
 import * as AgentName from "@social-harness/protocol/identity/AgentName";
 import { PostId } from "@social-harness/protocol/identity/Identifier";
 import * as OwnerCall from "./OwnerCall.ts";
+import { webhookFields } from "./ToolResults.ts";
 
 const Explained = Schema.Struct({ reason: Schema.String, explanation: Schema.String });
 const Count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }));
@@ -38,6 +39,7 @@ const Health = Schema.Struct({
   ),
   pendingItems: Count,
   firewall: Schema.NullOr(Schema.Struct({ usable: Schema.Boolean, heldItems: Count, queuedItems: Count })),
+  webhook: Schema.NullOr(Schema.Struct(webhookFields)),
   pendingPosts: Count,
   pendingAddresses: Schema.Array(Schema.String),
   withdrawingPosts: Count,

@@ -98,7 +98,7 @@ export const withDaemon = <A>(options: StateOptions, work: (running: Running) =>
   withClient(options, connectAsOwner, work);
 
 /** With the owner's token in either mode. */
-export const connectWithToken = (served: Served): Promise<DaemonClient> =>
+const connectWithToken = (served: Served): Promise<DaemonClient> =>
   connect(served.mcpUrl, { token: () => ownerToken(served) });
 
 /** With the owner's token in either mode, for tools that a trusted-local daemon does not show to any program. */

@@ -35,6 +35,22 @@ const Hold = Schema.Struct({
 });
 const HoldEnded = Schema.Struct({ kind: Schema.Literals(["discarded", "released"]) });
 
+/** How a webhook stands, also in what a daemon says of itself. */
+export const webhookFields = {
+  subscriptionId: Schema.String,
+  event: Schema.String,
+  state: Schema.Literals(EventSubscription.states),
+  resting: Schema.NullOr(Schema.Literal("trusted-local")),
+  refreshBefore: Schema.String,
+  lastDeliveryAt: Schema.NullOr(Schema.String),
+  lastError: Schema.NullOr(Schema.Literals(EventSubscription.errors)),
+  lastStatus: Schema.NullOr(Schema.Int),
+  failedSince: Schema.NullOr(Schema.String),
+  failedAttempts: Schema.Int,
+  nextAttemptAt: Schema.NullOr(Schema.String),
+  waitingItems: Schema.Int,
+} as const;
+
 const schemas = {
   register: Schema.Union([
     Registered,
@@ -86,18 +102,17 @@ const schemas = {
     bare("none"),
     Schema.Struct({
       ...kind("subscription"),
-      subscriptionId: Schema.String,
-      event: Schema.String,
-      state: Schema.Literals(EventSubscription.states),
-      refreshBefore: Schema.String,
-      lastDeliveryAt: Schema.NullOr(Schema.String),
-      lastError: Schema.NullOr(Schema.Literals(EventSubscription.errors)),
-      failedSince: Schema.NullOr(Schema.String),
-      failedAttempts: Schema.Int,
+      ...webhookFields,
     }),
   ]),
   revoke_event_subscription: Schema.Union([bare("revoked"), bare("none")]),
-  resume_event_subscription: Schema.Union([bare("resumed"), bare("rejected"), bare("expired"), bare("none")]),
+  resume_event_subscription: Schema.Union([
+    bare("resumed"),
+    bare("rejected"),
+    bare("expired"),
+    bare("resting"),
+    bare("none"),
+  ]),
   read_event: Schema.Struct({ item: Item, ...beside }),
   list_holds: Schema.Struct({
     holds: Schema.Array(Hold),

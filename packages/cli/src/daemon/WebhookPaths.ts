@@ -1,9 +1,11 @@
 // How the webhook of a running endpoint does, by its daemon's owner paths: the last attempts, and a test made now.
-// Implements ING-112.
+// Implements ING-112 and ING-206.
 
 import * as Schema from "effect/Schema";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
+import { errors } from "@social-harness/endpoint/operations/EventSubscription";
 import { failed, type Failure } from "../Failure.ts";
+import { failureOf } from "../text/Webhooks.ts";
 import { ofReason } from "./Explain.ts";
 import * as OwnerCall from "./OwnerCall.ts";
 
@@ -13,15 +15,21 @@ const Attempt = Schema.Struct({
   at: Schema.String,
   purpose: Schema.Literals(["delivery", "challenge", "test"]),
   category: Schema.String,
-  statusClass: Schema.NullOr(Schema.Int),
+  status: Schema.NullOr(Schema.Int),
+  eventId: Schema.NullOr(Schema.String),
   durationMs: Schema.Int,
 });
-export type Attempt = typeof Attempt.Type;
 
-const Attempts = Schema.Struct({ attempts: Schema.Array(Attempt) });
-export type Attempts = typeof Attempts.Type;
+const decodeAttempts = Closed.decoder(
+  Schema.Union([Schema.Struct({ attempts: Schema.Array(Attempt) }), bare("failed")]),
+);
 
-const decodeAttempts = Closed.decoder(Schema.Union([Attempts, bare("failed")]));
+export interface Attempts {
+  /** The newest last, where a terminal stands. */
+  readonly attempts: ReadonlyArray<typeof Attempt.Type>;
+  /** How many more the daemon has. */
+  readonly earlier: number;
+}
 
 const Passed = Schema.Struct({ kind: Schema.Literal("passed"), durationMs: Schema.Int });
 export type Passed = typeof Passed.Type;
@@ -31,9 +39,9 @@ const decodeTest = Closed.decoder(
     Passed,
     Schema.Struct({
       kind: Schema.Literal("failed"),
-      error: Schema.String,
+      error: Schema.Literals(errors),
       category: Schema.String,
-      statusClass: Schema.NullOr(Schema.Int),
+      status: Schema.NullOr(Schema.Int),
       durationMs: Schema.Int,
     }),
     bare("none"),
@@ -50,16 +58,12 @@ export const noWebhook = (): Failure =>
     "A host subscribes one with `events/subscribe`, in credentials mode.",
   );
 
-export const attempts = async (served: OwnerCall.Served): Promise<Attempts> => {
+/** The last ones, `limit` at most. */
+export const attempts = async (served: OwnerCall.Served, limit: number): Promise<Attempts> => {
   const answer = await OwnerCall.call(served, "/webhook/attempts", decodeAttempts);
-  if ("attempts" in answer) return answer;
-  throw ofReason("persistence-failed");
-};
-
-/** The receiver's answer, if it answered at all, as a person says it. */
-const causeOf = (category: string, statusClass: number | null): string => {
-  if (category === "challenge-failed") return "it answered without the challenge";
-  return statusClass === null ? category : `it answered ${statusClass}xx`;
+  if (!("attempts" in answer)) throw ofReason("persistence-failed");
+  const shown = answer.attempts.slice(0, limit).toReversed();
+  return { attempts: shown, earlier: answer.attempts.length - shown.length };
 };
 
 /** Throws a `Failure` unless the callback has answered its challenge. */
@@ -74,12 +78,11 @@ export const test = async (served: OwnerCall.Served): Promise<Passed> => {
       throw ofReason("incompatible-daemon");
     case "failed": {
       if (!("error" in answer)) throw ofReason("persistence-failed");
-      const { error, category, statusClass } = answer;
-      throw failed(
-        "webhook-failed",
-        `the callback did not pass its test: ${causeOf(category, statusClass)}`,
-        "Look at the receiver's own log; its secret must be the one of the subscription.",
-      ).with({ details: { error, category } });
+      const { error, category, status } = answer;
+      const { what, next } = failureOf(error, status);
+      throw failed("webhook-failed", `the callback did not pass its test: ${what}`, next).with({
+        details: { error, category, ...(status === null ? {} : { status: `${status}` }) },
+      });
     }
   }
 };

@@ -12,11 +12,10 @@ import type { ExitCode } from "../Failure.ts";
 import type { Served } from "../daemon/OwnerCall.ts";
 import { probe } from "../daemon/Probing.ts";
 import * as Readiness from "../daemon/Readiness.ts";
-import { connectAsOwner, connectWithToken, find } from "../daemon/Running.ts";
+import { connectAsOwner, find } from "../daemon/Running.ts";
 import type { StateOptions } from "../daemon/Profile.ts";
-import type { ResultOf } from "../daemon/ToolResults.ts";
 import { count } from "../Output.ts";
-import { meanings } from "../text/Webhooks.ts";
+import { standingWords } from "../text/Webhooks.ts";
 import { broken, type Check, type Finding, guarded, ofError, ok, skipped, warning } from "./Finding.ts";
 
 export interface DaemonOptions extends StateOptions {
@@ -97,11 +96,11 @@ export const standingOf = (health: Readiness.Health): Finding => {
   return ok("standing", pendingPosts === 0 ? "nothing is pending" : `${count(pendingPosts, "post")} pending`);
 };
 
-export const subscriptionOf = (status: ResultOf<"event_subscription_status">): Finding => {
-  if (status.kind === "none") return ok("webhook", "none is registered");
-  const { state } = status;
-  const said = `${state}: ${meanings[state]}`;
-  switch (state) {
+export const webhookOf = ({ webhook }: Readiness.Health): Finding => {
+  if (webhook === null) return ok("webhook", "none is registered");
+  const said = standingWords(webhook);
+  if (webhook.resting !== null) return warning("webhook", said, "Start the daemon in that mode.");
+  switch (webhook.state) {
     case "active":
       return ok("webhook", said);
     case "retrying":
@@ -110,16 +109,6 @@ export const subscriptionOf = (status: ResultOf<"event_subscription_status">): F
     case "suspended":
     case "rejected":
       return broken("webhook", said, "`social-harness webhook test` has the receiver answer now.");
-  }
-};
-
-const webhookOf = async (served: Served): Promise<Finding> => {
-  if (served.mode !== "credentials") return ok("webhook", "there is none in this mode");
-  const client = await connectWithToken(served);
-  try {
-    return subscriptionOf(await client.call("event_subscription_status"));
-  } finally {
-    await client.close();
   }
 };
 
@@ -206,10 +195,11 @@ const running = async (
     await guarded("mcp", () => mcpOf(served)),
   ];
   const { health, connection } = await readinessOf(served);
+  const silence = "the daemon did not say how it stands";
   findings.push(
     connection,
-    health === null ? skipped("standing", "the daemon did not say how it stands") : standingOf(health),
-    await guarded("webhook", () => webhookOf(served)),
+    health === null ? skipped("standing", silence) : standingOf(health),
+    health === null ? skipped("webhook", silence) : webhookOf(health),
   );
   const why = health?.registered === true ? null : "it takes a registered agent to ask";
   findings.push(why === null ? await guarded("canary", () => canaryOf(served)) : skipped("canary", why));

@@ -4,6 +4,11 @@ import type { AgentCard } from "@social-harness/protocol/identity/AgentCard";
 
 const dateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
+const timeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
+
+/** With seconds and zone, where one moment is told from the next or is yet to come. */
+export const localTime = (utc: string): string => timeFormat.format(new Date(utc));
+
 export const localDate = (utc: string): string => dateFormat.format(new Date(utc));
 
 export const cardLine = ({ agentName, agentId, issuedAt }: AgentCard): string =>

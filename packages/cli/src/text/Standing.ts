@@ -7,6 +7,7 @@ import { localDate } from "./Cards.ts";
 import { contactsLine } from "./Contacts.ts";
 import { naming } from "./Hints.ts";
 import { visible } from "./Visible.ts";
+import { webhookLines } from "./Webhooks.ts";
 
 const routerLine = ({ style }: Output, health: Health): string => {
   const since = health.routerSince === null ? "" : ` since ${localDate(health.routerSince)}`;
@@ -96,6 +97,7 @@ export const standingLines = (output: Output, health: Health, named: StateOption
     ...pendingLines(health),
     `Inbox    ${pendingItems === 0 ? "nothing waits" : `${count(pendingItems, "item")} unread`}`,
     ...firewallLines(output, health),
+    ...webhookLines(output, health),
     contactsLine(health),
   ];
   return lines.map((line) => naming(named, line));

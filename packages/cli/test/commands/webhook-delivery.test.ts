@@ -1,23 +1,24 @@
 // The whole way: what one agent sends goes through a real network to another's daemon in credentials mode, and from there to a
-// real HTTPS receiver that its host has subscribed, across kills of the daemon and failures of the receiver.
+// real HTTPS receiver that its host has subscribed, across kills of the daemon and failures of the receiver. Set up by the steps
+// that docs/webhooks.md gives for one machine, and subscribed by the request that stands there.
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import type { IncomingHttpHeaders } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, expect } from "vitest";
 import { until } from "@social-harness/testkit/network/Until";
-import { cert, key } from "@social-harness/testkit/SelfSigned";
 import { verifies } from "@social-harness/testkit/Verifies";
-import { type Served, serve } from "../Binary.ts";
+import { repositoryRoot, type Served, serve } from "../Binary.ts";
 import { joined, json, root, startDaemon } from "../Town.ts";
 
 const ada = join(root, "ada");
 const bob = join(root, "bob");
 const secret = `whsec_${Buffer.alloc(32, 5).toString("base64")}`;
-const itemEvent = "org.social-harness/inbox.item";
 const daemons: Array<Served> = [];
 
 interface Received {
@@ -41,7 +42,7 @@ const answerOf = (headers: IncomingHttpHeaders, body: string): readonly [number,
   return [status, ""];
 };
 
-const receiver = createServer({ key, cert }, async (request, response) => {
+const receiver = createServer(async (request, response) => {
   const chunks: Array<Buffer> = [];
   for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
   const [code, body] = answerOf(request.headers, Buffer.concat(chunks).toString("utf8"));
@@ -53,6 +54,31 @@ const startAda = async (): Promise<Served> => {
   const daemon = await serve([...words, "--allow-test-callbacks"]);
   daemons.push(daemon);
   return daemon;
+};
+
+const page = readFileSync(join(repositoryRoot, "docs/webhooks.md"), "utf8");
+
+/** Runs a block of the page as it stands there, but for what it says to put in. */
+const runShown = async (beginning: string, puttingIn: Readonly<Record<string, string>>): Promise<string> => {
+  const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = ""]) => block);
+  let text = blocks.find((block) => block.startsWith(beginning)) ?? "";
+  for (const [placeholder, value] of Object.entries({
+    ...puttingIn,
+    "~/.local/state/social-harness/default": ada,
+  })) {
+    expect(text).toContain(placeholder);
+    text = text.replaceAll(placeholder, value);
+  }
+  const environment = { PATH: process.env["PATH"], WEBHOOK_SECRET: secret };
+  const { stdout } = await promisify(execFile)("sh", ["-ec", text], { cwd: root, env: environment });
+  return stdout;
+};
+
+/** The names in a JSON text, with those that they stand in. */
+const shapeOf = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(shapeOf);
+  if (typeof value !== "object" || value === null) return typeof value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, shapeOf(inner)]));
 };
 
 /** What a host asks with the runtime's token. */
@@ -96,8 +122,9 @@ const takenTexts = (): ReadonlyArray<string> =>
 beforeAll(async () => {
   await joined(ada, "ada-agent");
   await joined(bob, "bob-agent");
-  const allowed = { addresses: ["127.0.0.1"], certificateAuthority: cert };
-  writeFileSync(join(ada, "test-callbacks.json"), JSON.stringify(allowed), { mode: 0o600 });
+  await runShown("openssl req", {});
+  const pem = (name: string): Buffer => readFileSync(join(root, `${name}.pem`));
+  receiver.setSecureContext({ key: pem("key"), cert: pem("cert") });
   await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
   daemons.push(await startDaemon(bob));
 });
@@ -107,15 +134,22 @@ afterAll(async () => {
 });
 
 verifies(
-  ["ING-92", "ING-93", "ING-94", "ING-96", "ING-103"],
+  ["ING-92", "ING-93", "ING-94", "ING-96", "ING-103", "ING-213"],
   "what is sent is received once each, in order, across failures and kills, and leaves the inbox",
   async () => {
     const daemon = await startAda();
     const url = `https://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
-    const subscription = { name: itemEvent, arguments: {}, delivery: { mode: "webhook", url, secret } };
-    const { id } = await ask("events/subscribe", subscription);
+    const answer = await runShown("STATE=", {
+      "http://127.0.0.1:7431/mcp": daemon.ready["mcpUrl"] as string,
+      "https://receiver.example.org/hook": url,
+    });
+    const { id } = (JSON.parse(answer) as { readonly result: { readonly id: string } }).result;
     await send("one");
     await until("the first is received", () => takenTexts().length === 1);
+    const [, head = "", shown = ""] = [...page.matchAll(/^```http\n(.*?)\n\n(.*?)\n```$/gms)].at(-1) ?? [];
+    const names = [...head.matchAll(/^([a-z-]+): /gm)].map(([, header]) => header);
+    expect(Object.keys(received[0]?.headers ?? {})).toEqual(expect.arrayContaining(names));
+    expect(shapeOf(JSON.parse(shown))).toEqual(shapeOf(JSON.parse(received[0]?.body as string)));
     status = 503;
     await send("two");
     await send("three");

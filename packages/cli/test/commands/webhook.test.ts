@@ -1,12 +1,13 @@
 // An owner at the command line and the webhook of its endpoint, in each state in which it can be found. The rows are put
 // into the store before the daemon starts; the callback's host exists nowhere.
 
+import { once } from "node:events";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeAll, describe, expect } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
-import { failureOf, lastJson, runHere, type Served, serve } from "../Binary.ts";
-import { joined, root } from "../Town.ts";
+import { failureOf, lastJson, runHere, type Served, serve, start } from "../Binary.ts";
+import { joined, json, root } from "../Town.ts";
 
 const ada = join(root, "ada");
 const daemons: Array<Served> = [];
@@ -35,7 +36,11 @@ const refused = async (word: string) => {
 };
 
 /** As if a host had subscribed once, and time had passed. */
-const register = (state: string, leaseMs: number): void => {
+const register = (
+  state: string,
+  leaseMs: number,
+  failure: readonly [error: string, status: number | null] = ["http_5xx", 503],
+): void => {
   const sqlite = new DatabaseSync(join(ada, "endpoint.sqlite"));
   try {
     const now = Date.now();
@@ -44,10 +49,16 @@ const register = (state: string, leaseMs: number): void => {
       .prepare(
         `INSERT INTO webhook_registration
            (one, subscription_id, url, secret, lease_ends_at, state, due_at,
-            failed_attempts, failed_since, failed_last_at, last_error)
-         VALUES (1, 'sub_x', 'https://receiver.invalid/hook?a-secret-part', ?, ?, ?, ?, 100, ?, ?, 'http_5xx')`,
+            failed_attempts, failed_since, failed_last_at, last_error, last_status)
+         VALUES (1, 'sub_x', 'https://receiver.invalid/hook?a-secret-part', ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       )
-      .run(`whsec_${Buffer.alloc(32, 7).toString("base64")}`, now + leaseMs, state, now, now - day, now);
+      .run(
+        `whsec_${Buffer.alloc(32, 7).toString("base64")}`,
+        now + leaseMs,
+        state,
+        state === "retrying" ? now + 240_000 : now,
+        ...(state === "active" ? [0, null, null, null, null] : [100, now - day, now, ...failure]),
+      );
   } finally {
     sqlite.close();
   }
@@ -59,7 +70,7 @@ describe("webhook", () => {
       const daemon = await startDaemon(mode);
       expect(await asked("status")).toEqual({ kind: "none" });
       expect((await webhook("status")).stdout).toBe("No webhook is registered.\n");
-      expect(await asked("attempts")).toEqual({ attempts: [] });
+      expect(await asked("attempts")).toEqual({ attempts: [], earlier: 0 });
       expect((await webhook("attempts")).stdout).toBe("Nothing was attempted yet.\n");
       expect(await asked("revoke")).toEqual({ kind: "none" });
       expect(await refused("resume")).toEqual([1, "no-webhook"]);
@@ -87,14 +98,14 @@ describe("webhook", () => {
       lastError: "http_5xx",
     });
     expect(await say("status")).toMatch(
-      /^suspended {2}given up after an hour of failures: `social-harness webhook resume`.*\n {2}lease until .*, last receipt never\n {2}100 failed attempts since .*, last: http_5xx\n {2}sub_x\n$/,
+      /^suspended {2}given up after an hour of failures: `social-harness webhook resume --state .*`.*\n {2}nothing waits\n {2}100 failed attempts since .*, last: it failed, .* \(HTTP 503\)\n {2}See the receiver's own log.*\n {2}lease until .*, last receipt never\n {2}sub_x\n$/,
     );
     expect(await refused("test")).toEqual([1, "webhook-failed"]);
     await say("test");
     expect(await asked("attempts")).toMatchObject({
       attempts: [
-        { purpose: "test", statusClass: null },
-        { purpose: "test", statusClass: null },
+        { purpose: "test", status: null, eventId: null },
+        { purpose: "test", status: null, eventId: null },
       ],
     });
     expect(await say("attempts")).toMatch(/ test {7}[a-z-]+, \d+ ms\n/);
@@ -122,6 +133,84 @@ describe("webhook", () => {
       daemons.length = 0;
     }
   });
+
+  verifies(["ING-200", "ING-201"], "one that rests is said to, and no resume is promised", async () => {
+    register("active", day);
+    const daemon = await startDaemon("trusted-local");
+    const webhookOf = async () => (await json("status", "--state", ada))["health"];
+    expect(await asked("status")).toMatchObject({ state: "active", resting: "trusted-local" });
+    expect(await webhookOf()).toMatchObject({ webhook: { state: "active", resting: "trusted-local" } });
+    for (const said of [await webhook("status"), await runHere(["status", "--state", ada])]) {
+      expect(said.stdout).toMatch(/resting.*"mode": "credentials"/);
+    }
+    expect(await refused("resume")).toEqual([1, "webhook-resting"]);
+    await daemon.stop();
+    daemons.length = 0;
+    await startDaemon("credentials");
+    expect(await webhookOf()).toMatchObject({ webhook: { state: "active", resting: null } });
+    expect((await webhook("resume")).stdout).toBe("Resumed: nothing waits.\n");
+  });
+
+  verifies(
+    ["ING-201", "ING-204", "ING-211"],
+    "what to do next names the endpoint, and what failed its status",
+    async () => {
+      for (const [state, leaseMs, failure, words] of [
+        ["rejected", day, ["http_4xx", 410], [/HTTP 410/, /`social-harness webhook revoke --state /]],
+        ["retrying", day, ["http_4xx", 401], [/HTTP 401/, /next attempt .*:\d\d:\d\d/]],
+        ["expired", -1, ["timeout", null], [/subscribe again/, /`social-harness webhook revoke --state /]],
+      ] as const) {
+        register(state, leaseMs, failure);
+        const daemon = await startDaemon("credentials");
+        const own = (await webhook("status")).stdout;
+        const { stdout } = await runHere(["status", "--state", ada]);
+        const [line = ""] = stdout.split("\n").filter((one) => one.startsWith("Webhook"));
+        for (const word of words)
+          expect([own, line]).toEqual([expect.stringMatching(word), expect.stringMatching(word)]);
+        expect(own).toContain(state === "expired" ? "lease ended" : "lease until");
+        await daemon.stop();
+        daemons.length = 0;
+      }
+    },
+  );
+
+  verifies(["ING-202", "ING-211"], "who starts the daemon hears of one that does not deliver", async () => {
+    register("rejected", day, ["http_4xx", 413]);
+    const child = start(["daemon", "--state", ada, "--port", "0", "--mode", "credentials"], {});
+    let said = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
+    await once(child.stdout, "data");
+    child.kill();
+    await once(child, "close");
+    expect(said).toMatch(
+      /^the webhook receives nothing more: .*HTTP 413.*`social-harness webhook revoke --state /m,
+    );
+  });
+
+  verifies(
+    "ING-210",
+    "attempts have seconds, a zone and their event, the newest last, and as many as asked for",
+    async () => {
+      register("active", day);
+      const sqlite = new DatabaseSync(join(ada, "endpoint.sqlite"));
+      sqlite.exec("DELETE FROM webhook_attempt");
+      for (let i = 0; i < 30; i++) {
+        sqlite
+          .prepare(
+            "INSERT INTO webhook_attempt (at, purpose, category, status, event_id, duration_ms) VALUES (?, 'delivery', 'status', 401, ?, 1)",
+          )
+          .run(Date.UTC(2026, 10, 30, 12, 0, i), `evt_${i}`);
+      }
+      sqlite.close();
+      await startDaemon("credentials");
+      const lines = (await webhook("attempts")).stdout.trimEnd().split("\n");
+      expect([lines.length, lines[0]]).toEqual([21, "(10 earlier: --limit shows more)"]);
+      expect(lines.at(-1)).toMatch(/:\d\d:29\b.* [A-Z]+.* {2}delivery {3}status 401, 1 ms {2}evt_29$/);
+      const all = lastJson(await webhook("attempts", "--limit", "512", "--json"));
+      expect([(all["attempts"] as ReadonlyArray<object>).length, all["earlier"]]).toEqual([30, 0]);
+      expect((await webhook("attempts", "--limit", "0")).code).toBe(2);
+    },
+  );
 
   verifies("ING-112", "explains itself", async () => {
     for (const word of ["status", "attempts", "test", "revoke", "resume"]) {

@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { states } from "@social-harness/endpoint/operations/EventSubscription";
 import { verifies } from "@social-harness/testkit/Verifies";
 import type { Health } from "../../src/daemon/Readiness.ts";
-import { standingOf, subscriptionOf } from "../../src/doctor/Daemon.ts";
+import { standingOf, webhookOf } from "../../src/doctor/Daemon.ts";
 
 const well: Health = {
   registered: true,
@@ -17,6 +17,7 @@ const well: Health = {
   restored: null,
   pendingItems: 0,
   firewall: null,
+  webhook: null,
   pendingPosts: 0,
   pendingAddresses: [],
   withdrawingPosts: 0,
@@ -62,18 +63,26 @@ verifies(
   "RUN-193",
   "a webhook that gets nothing any more is a broken link, with what has it tried again",
   () => {
-    const verdicts = states.map((state) => {
-      const { verdict, message, next } = subscriptionOf({
-        kind: "subscription",
+    const subscription = (more: Partial<NonNullable<Health["webhook"]>>): Health => ({
+      ...well,
+      webhook: {
         subscriptionId: "sub_1",
         event: "org.social-harness/inbox.pending",
-        state,
+        state: "active",
+        resting: null,
         refreshBefore: "2026-01-02T03:04:05Z",
         lastDeliveryAt: null,
         lastError: null,
+        lastStatus: null,
         failedSince: null,
         failedAttempts: 0,
-      });
+        nextAttemptAt: null,
+        waitingItems: 0,
+        ...more,
+      },
+    });
+    const verdicts = states.map((state) => {
+      const { verdict, message, next } = webhookOf(subscription({ state }));
       expect(message.startsWith(`${state}: `)).toBe(true);
       expect(next === "").toBe(verdict === "ok");
       return [state, verdict];
@@ -85,6 +94,7 @@ verifies(
       rejected: "broken",
       expired: "warning",
     });
-    expect(subscriptionOf({ kind: "none" }).verdict).toBe("ok");
+    expect(webhookOf(well).verdict).toBe("ok");
+    expect(webhookOf(subscription({ resting: "trusted-local" }))).toMatchObject({ verdict: "warning" });
   },
 );

@@ -20,6 +20,7 @@ const healthy: Health = {
   restored: null,
   pendingItems: 0,
   firewall: null,
+  webhook: null,
   pendingPosts: 0,
   pendingAddresses: [],
   withdrawingPosts: 0,

@@ -1,11 +1,17 @@
 // `events/subscribe` and `events/unsubscribe` in the draft's shapes: what is asked is decoded here, once, and the answer is
-// put into the draft's results and errors. No error repeats a URL or a secret. Implements ING-85 to ING-91 and ING-100.
+// put into the draft's results and errors. No error repeats a URL or a secret. Implements ING-85 to ING-91, ING-100, ING-203 and
+// ING-209.
 
 import type { DecodeIssue } from "@social-harness/protocol/encoding/DecodeError";
 import * as Schema from "effect/Schema";
 import * as CallbackUrl from "../callbacks/CallbackUrl.ts";
 import * as StandardWebhook from "../callbacks/StandardWebhook.ts";
-import type { DeliveryError, EventConsumers, SubscribeResult } from "../operations/EventSubscription.ts";
+import {
+  type DeliveryError,
+  draftErrorOf,
+  type EventConsumers,
+  type SubscribeResult,
+} from "../operations/EventSubscription.ts";
 import { OperationError } from "../operations/OperationError.ts";
 import { eventName } from "../webhooks/Occurrence.ts";
 import * as JsonSchema from "./JsonSchema.ts";
@@ -44,7 +50,8 @@ const decodeSubscribe = Tool.exactly(
     // There is no replay: what was not received waits in the inbox.
     cursor: Schema.optionalKey(Schema.Null),
     maxAgeMs: Schema.optionalKey(Schema.NullOr(Schema.Number)),
-    ttlMs: Schema.optionalKey(Schema.NullOr(Schema.Int)),
+    // What is asked for is brought into bounds, but no lease is asked for by what is no time at all.
+    ttlMs: Schema.optionalKey(Schema.NullOr(Schema.Int.check(Schema.isGreaterThan(0)))),
   }),
 );
 
@@ -69,8 +76,28 @@ const parseUrl = (text: string): CallbackUrl.CallbackUrl | DecodeIssue => {
   return { path: ["delivery", "url"], message: parsed.message.replace(/\.$/, "") };
 };
 
-const callbackError = (message: string, reason: DeliveryError): McpError =>
-  new McpError(codes.eventCallback, message, { reason });
+const callbackError = (message: string, error: DeliveryError): McpError =>
+  new McpError(codes.eventCallback, message, { reason: draftErrorOf(error) });
+
+/** Why a callback is not verified and what to do about it. The draft's word beside it says less. */
+const unverified: Readonly<Record<DeliveryError, string>> = {
+  address_refused:
+    "Nothing was sent to the callback: its host is or leads to an address outside the public internet, where no callback goes. Give a public host.",
+  dns_failed:
+    "Nothing was sent to the callback: no name server knows an address of its host, and nothing else is asked. Correct the host, or publish its name.",
+  connection_refused:
+    "Nobody answered at the callback, or the connection broke off. Start the receiver where the URL leads.",
+  timeout: "The callback did not answer its verification challenge in time. Have it answer at once.",
+  tls_error:
+    "No encrypted connection to the callback: its certificate must prove the URL's host, in time and by a known authority. Correct the certificate.",
+  http_3xx:
+    "The callback answered its verification challenge with a redirect, and none is followed. Give the URL that it leads to.",
+  http_4xx:
+    "The callback refused its verification challenge. See whether its path and its secret are those of this subscription.",
+  http_5xx: "The callback failed at its verification challenge. See its own log.",
+  challenge_failed:
+    "The callback did not return its verification challenge. Have it answer with the JSON object {challenge} of what it was sent.",
+};
 
 type Refused = Exclude<SubscribeResult, { readonly kind: "subscribed" }>;
 
@@ -84,11 +111,11 @@ const refusalOf = (result: Refused): McpError => {
       );
     case "rejected":
       return callbackError(
-        "The callback refused a delivery for good. Correct the receiver, then have the owner revoke the subscription.",
+        "The callback refused a delivery for good, with HTTP 410 or 413. Correct the receiver, then unsubscribe and subscribe again, or have this endpoint's owner revoke the subscription.",
         result.error,
       );
     case "unverified":
-      return callbackError("The callback did not answer its verification challenge.", result.error);
+      return callbackError(unverified[result.error], result.error);
     case "ended":
       return callbackError("The subscription was ended while it was being verified.", "challenge_failed");
     case "too-many-challenges":

@@ -6,7 +6,11 @@ import type { CallbackUrl } from "../callbacks/CallbackUrl.ts";
 
 export const states = ["active", "retrying", "suspended", "rejected", "expired"] as const;
 
-/** Why the last delivery failed, in the Events draft's words; never what the receiver answered. */
+/** Why a callback failed, in the Events draft's closed words: all that a subscriber's data may say. */
+type DraftError =
+  "connection_refused" | "timeout" | "tls_error" | "http_4xx" | "http_5xx" | "challenge_failed";
+
+/** Why a callback failed, to the owner: the draft's words, and three for what those do not tell apart. */
 export const errors = [
   "connection_refused",
   "timeout",
@@ -14,8 +18,32 @@ export const errors = [
   "http_4xx",
   "http_5xx",
   "challenge_failed",
+  /** The host leads to an address where no callback goes; nothing was sent. */
+  "address_refused",
+  /** The host's name leads nowhere; nothing was sent. */
+  "dns_failed",
+  /** A redirect, and none is followed. */
+  "http_3xx",
 ] as const;
 export type DeliveryError = (typeof errors)[number];
+
+/** The draft's nearest word. */
+export const draftErrorOf = (error: DeliveryError): DraftError => {
+  switch (error) {
+    case "address_refused":
+    case "dns_failed":
+      return "connection_refused";
+    case "http_3xx":
+      return "http_4xx";
+    case "connection_refused":
+    case "timeout":
+    case "tls_error":
+    case "http_4xx":
+    case "http_5xx":
+    case "challenge_failed":
+      return error;
+  }
+};
 
 export type EventSubscriptionStatus =
   | { readonly kind: "none" }
@@ -25,14 +53,22 @@ export type EventSubscriptionStatus =
       /** The event's name. */
       readonly event: string;
       readonly state: (typeof states)[number];
+      /** The mode in which nothing is delivered, whatever the state; null in the one that delivers. */
+      readonly resting: "trusted-local" | null;
       /** UTC; when the lease ends unless it is refreshed. */
       readonly refreshBefore: string;
       /** UTC of the last receipt, or null. */
       readonly lastDeliveryAt: string | null;
       /** Of the delivery that is due now; null and 0 when none has failed. */
       readonly lastError: DeliveryError | null;
+      /** The HTTP status of that failure; null when nothing was answered. */
+      readonly lastStatus: number | null;
       readonly failedSince: string | null;
       readonly failedAttempts: number;
+      /** UTC of the next attempt, which waits for its time; null when there is none to wait for. */
+      readonly nextAttemptAt: string | null;
+      /** Unread items of the inbox, the due one among them. */
+      readonly waitingItems: number;
     };
 
 /** `status`: an answer that is neither a receipt nor a refusal for good. `challenge-failed`: a 2xx without the echo. */
@@ -44,18 +80,24 @@ export interface Attempt {
   readonly at: string;
   readonly purpose: "delivery" | "challenge" | "test";
   readonly category: Category;
-  /** 2 to 5; null when nothing was answered. */
-  readonly statusClass: number | null;
+  /** The HTTP status; null when nothing was answered. */
+  readonly status: number | null;
+  /** Of the event that was delivered; null for a challenge. */
+  readonly eventId: string | null;
   readonly durationMs: number;
 }
 
 export type RevokeResult = { readonly kind: "revoked" } | { readonly kind: "none" };
 
-/** Neither a terminal rejection nor an ended lease can be resumed: the one needs a revocation, the other a refresh. */
+/**
+ * Neither a terminal rejection nor an ended lease can be resumed: the one needs a revocation, the other a refresh. Where a
+ * registration rests, nothing would come of it.
+ */
 export type ResumeResult =
   | { readonly kind: "resumed" }
   | { readonly kind: "rejected" }
   | { readonly kind: "expired" }
+  | { readonly kind: "resting" }
   | { readonly kind: "none" };
 
 /** The owner's tools. */
@@ -72,7 +114,7 @@ export type TestResult =
       readonly kind: "failed";
       readonly error: DeliveryError;
       readonly category: Category;
-      readonly statusClass: number | null;
+      readonly status: number | null;
       readonly durationMs: number;
     }
   | { readonly kind: "none" };
@@ -92,11 +134,11 @@ export interface SubscribeInput {
   readonly ttlMs: number | null;
 }
 
-/** How deliveries have gone since the last receipt, for the subscriber. Times are UTC. */
+/** How deliveries have gone since the last receipt, for the subscriber and in the draft's words. Times are UTC. */
 export interface DeliveryStatus {
   readonly active: boolean;
   readonly lastDeliveryAt: string | null;
-  readonly lastError: DeliveryError | null;
+  readonly lastError: DraftError | null;
   readonly failedSince?: string;
 }
 
@@ -111,7 +153,7 @@ export type SubscribeResult =
     }
   /** Another callback, or another principal's, is registered; its owner must revoke it first. */
   | { readonly kind: "occupied" }
-  /** The callback refused a delivery for good; the owner must revoke the registration first. */
+  /** The callback refused a delivery for good; the registration must be ended first. */
   | { readonly kind: "rejected"; readonly error: DeliveryError }
   | { readonly kind: "unverified"; readonly error: DeliveryError }
   /** Revoked or unsubscribed while the callback was being verified. */

@@ -1,5 +1,5 @@
 // How the endpoint stands, for its owner: what `GET /readyz` answers and `status` shows. Read at the moment of asking, from
-// the store and from the running agent; never served to a runtime. Implements MGT-14, MGT-180, MGT-181
+// the store and from the running agent; never served to a runtime. Implements MGT-14, MGT-180, MGT-181, ING-201
 // and RUN-17.
 
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
@@ -14,6 +14,7 @@ import type { Database } from "../store/Database.ts";
 import * as Equivocations from "../transport/Equivocations.ts";
 import type { RouterTrouble } from "../transport/RouterStanding.ts";
 import * as RouterTerms from "../transport/RouterTerms.ts";
+import type { EventSubscriptionStatus } from "./EventSubscription.ts";
 import * as PendingPosts from "./PendingPosts.ts";
 
 export interface Health {
@@ -53,6 +54,8 @@ export interface Health {
     /** Items that are being judged or wait for it. */
     readonly queuedItems: number;
   } | null;
+  /** How the webhook stands that takes the items, or null where none is registered. */
+  readonly webhook: Omit<Extract<EventSubscriptionStatus, { readonly kind: "subscription" }>, "kind"> | null;
   /** Own posts that are neither certified nor ended. */
   readonly pendingPosts: number;
   /** Where they go, at most `shownMax`, in byte order. */
@@ -104,12 +107,19 @@ const firewallOf = (db: Database, standing: Firewall.Standing): Health["firewall
         queuedItems: Queue.count(db),
       };
 
+const webhookOf = (status: EventSubscriptionStatus): Health["webhook"] => {
+  if (status.kind === "none") return null;
+  const { kind: _, ...standing } = status;
+  return standing;
+};
+
 export interface HealthOptions {
   readonly db: Database;
   /** null before registration. */
   readonly agent: ActiveAgent | null;
   readonly contactPolicy: ContactPolicy;
   readonly firewall: Firewall.Standing;
+  readonly webhook: EventSubscriptionStatus;
   /** Epoch milliseconds. */
   readonly now: number;
 }
@@ -130,6 +140,7 @@ export const read = (options: HealthOptions): Health => {
     restored: restoredOf(db, now),
     pendingItems: Inbox.unreadCount(db),
     firewall: firewallOf(db, options.firewall),
+    webhook: webhookOf(options.webhook),
     pendingPosts: PendingPosts.count(db),
     pendingAddresses: PendingPosts.addresses(db, shownMax),
     withdrawingPosts: PendingPosts.countWithdrawing(db),

@@ -28,13 +28,13 @@ export const create = (metrics: Metrics, tracer?: Tracer): Observers => {
     },
     attempted: (attempt) => {
       metrics.attempted(attempt);
-      const { at, purpose, category, statusClass, durationMs } = attempt;
+      const { at, purpose, category, status, durationMs } = attempt;
       tracer({
         name: `webhook ${purpose}`,
         startedAt: at,
         endedAt: at + durationMs,
         failed: category === "received" ? null : category,
-        attributes: statusClass === null ? {} : { "http.response.status_class": statusClass },
+        attributes: status === null ? {} : { "http.response.status_code": status },
       });
     },
   };

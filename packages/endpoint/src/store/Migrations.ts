@@ -225,6 +225,8 @@ CREATE TABLE webhook_registration (
   failed_since INTEGER,
   failed_last_at INTEGER,
   last_error TEXT,
+  -- The HTTP status of that error; null when nothing was answered.
+  last_status INTEGER,
   last_delivery_at INTEGER
 ) STRICT;
 
@@ -241,7 +243,9 @@ CREATE TABLE webhook_attempt (
   at INTEGER NOT NULL,
   purpose TEXT NOT NULL,
   category TEXT NOT NULL,
-  status_class INTEGER,
+  status INTEGER,
+  -- Null for a challenge.
+  event_id TEXT,
   duration_ms INTEGER NOT NULL
 ) STRICT;
 

@@ -1,5 +1,5 @@
-// The last attempts at the callback, for the owner: when, what for, what came of it and how long it took. Bounded; holds
-// no URL, no secret and no body. Writes join the caller's transaction. Implements ING-105.
+// The last attempts at the callback, for the owner: when, what for, of which event, what came of it and how long it took.
+// Bounded; holds no URL, no secret and no body. Writes join the caller's transaction. Implements ING-105.
 
 import type { Attempt } from "../operations/EventSubscription.ts";
 import type { Database } from "../store/Database.ts";
@@ -8,13 +8,17 @@ import * as Limits from "./Limits.ts";
 /** With `at` in epoch milliseconds. */
 export type AttemptRow = Omit<Attempt, "at"> & { readonly at: number };
 
-export const add = (db: Database, { at, purpose, category, statusClass, durationMs }: AttemptRow): void => {
+export const add = (
+  db: Database,
+  { at, purpose, category, status, eventId, durationMs }: AttemptRow,
+): void => {
   db.run(
-    "INSERT INTO webhook_attempt (at, purpose, category, status_class, duration_ms) VALUES (?, ?, ?, ?, ?)",
+    "INSERT INTO webhook_attempt (at, purpose, category, status, event_id, duration_ms) VALUES (?, ?, ?, ?, ?, ?)",
     at,
     purpose,
     category,
-    statusClass,
+    status,
+    eventId,
     durationMs,
   );
   db.run(
@@ -27,12 +31,13 @@ export const add = (db: Database, { at, purpose, category, statusClass, duration
 export const list = (db: Database): ReadonlyArray<Attempt> =>
   db
     .all(
-      "SELECT at, purpose, category, status_class, duration_ms FROM webhook_attempt ORDER BY sequence DESC",
+      "SELECT at, purpose, category, status, event_id, duration_ms FROM webhook_attempt ORDER BY sequence DESC",
     )
     .map((row) => ({
       at: new Date(Number(row["at"])).toISOString(),
       purpose: row["purpose"] as Attempt["purpose"],
       category: row["category"] as Attempt["category"],
-      statusClass: row["status_class"] === null ? null : Number(row["status_class"]),
+      status: row["status"] === null ? null : Number(row["status"]),
+      eventId: row["event_id"] as Attempt["eventId"],
       durationMs: Number(row["duration_ms"]),
     }));

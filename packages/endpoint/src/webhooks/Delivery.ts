@@ -9,6 +9,7 @@ import type { Database } from "../store/Database.ts";
 import * as Attempts from "./Attempts.ts";
 import * as LifeCycle from "./LifeCycle.ts";
 import * as Limits from "./Limits.ts";
+import type { Notices } from "./Notices.ts";
 import * as Occurrence from "./Occurrence.ts";
 import * as Outcome from "./Outcome.ts";
 import * as Posting from "./Posting.ts";
@@ -22,6 +23,7 @@ export interface DeliveryOptions extends Posting.PostingOptions {
   readonly logger: Logger;
   /** Told of each call to the receiver that came to an end, once it is noted. */
   readonly onAttempt?: (attempt: Attempts.AttemptRow) => void;
+  readonly notices: Notices;
 }
 
 export interface Delivery {
@@ -38,14 +40,14 @@ interface Flight {
   ended: Promise<void>;
 }
 
-/** What became of the due delivery, with everything that follows from it. Returns the state that it led to. */
+/** What became of the due delivery, with everything that follows from it. Returns what it led to. */
 const record = (
   db: Database,
   { deliveryToken }: Occurrence.Occurrence,
   { answer, attempt }: Posting.Posted,
   now: number,
   jitter: number,
-): LifeCycle.State | null => {
+): LifeCycle.Standing | null => {
   Attempts.add(db, attempt);
   const registration = Registration.load(db);
   // The item may have left the inbox by another way meanwhile: then this outcome is nobody's.
@@ -61,17 +63,11 @@ const record = (
     Occurrence.clear(db);
     if (LifeCycle.delivers(standing.state)) Occurrence.offer(db);
   }
-  return standing.state;
-};
-
-/** What an owner must hear of without asking: nothing more is delivered until somebody acts. */
-const explanations: Readonly<Partial<Record<LifeCycle.State, string>>> = {
-  suspended: "its deliveries have failed for an hour; `social-harness webhook resume` tries again",
-  rejected: "its receiver refused a delivery for good; correct it, then `social-harness webhook revoke`",
+  return standing;
 };
 
 export const create = (options: DeliveryOptions): Delivery => {
-  const { db, clock, random, schedule, logger } = options;
+  const { db, clock, random, schedule, logger, notices } = options;
   let flight: Flight | null = null;
   let stopped = false;
   let stopTimer = (): void => {};
@@ -90,10 +86,9 @@ export const create = (options: DeliveryOptions): Delivery => {
 
   const conclude = (due: Occurrence.Occurrence, posted: Posting.Posted): void => {
     const jitter = (random(1)[0] as number) / 255;
-    const state = db.transaction(() => record(db, due, posted, clock(), jitter));
+    const standing = db.transaction(() => record(db, due, posted, clock(), jitter));
     options.onAttempt?.(posted.attempt);
-    const explanation = state === null ? undefined : explanations[state];
-    if (explanation !== undefined) logger("warn", "the webhook receives nothing more", { explanation });
+    if (standing !== null) notices.stands(standing, "its receiver took the delivery that was due");
   };
 
   const attempt = async (
@@ -122,7 +117,8 @@ export const create = (options: DeliveryOptions): Delivery => {
     const { standing, leaseEndsAt } = registration;
     if (standing.state === "rejected" || standing.state === "expired") return;
     if (now >= leaseEndsAt) {
-      db.transaction(() => Registration.apply(db, registration, { kind: "leaseEnded" }));
+      const ended = db.transaction(() => Registration.apply(db, registration, { kind: "leaseEnded" }));
+      if (ended !== null) notices.stands(ended.standing, "its lease ended");
       return;
     }
     const leaseLeft = leaseEndsAt - now;

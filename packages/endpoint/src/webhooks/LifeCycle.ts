@@ -1,6 +1,6 @@
 // The life of the one webhook registration, as a table of states and events: pure, total, no clock and no randomness. A new
 // state or event does not compile until every cell is decided. Knows nothing of rows, requests and sockets; the table for
-// people is in docs/webhooks.md. Implements ING-80 to ING-84.
+// people is in docs/spec/ingress.md. Implements ING-80 to ING-84.
 
 import type { DeliveryError } from "../operations/EventSubscription.ts";
 import * as Backoff from "./Backoff.ts";
@@ -15,6 +15,8 @@ export interface Failing {
   readonly since: number;
   readonly lastAt: number;
   readonly error: DeliveryError;
+  /** The HTTP status that the last one was answered with; null when it was not. */
+  readonly status: number | null;
 }
 
 export interface Standing {
@@ -38,12 +40,18 @@ export type Event =
       readonly kind: "failed";
       readonly now: number;
       readonly error: DeliveryError;
+      readonly status: number | null;
       /** 0 to 1. */
       readonly jitter: number;
       readonly retryAfterMs: number | null;
     }
   /** 410 and 413. */
-  | { readonly kind: "refused"; readonly now: number; readonly error: DeliveryError }
+  | {
+      readonly kind: "refused";
+      readonly now: number;
+      readonly error: DeliveryError;
+      readonly status: number | null;
+    }
   /** The offered item left the inbox by another way. */
   | { readonly kind: "acknowledged"; readonly now: number }
   | { readonly kind: "resumed"; readonly now: number }
@@ -69,14 +77,12 @@ const begins = (_: Standing, { now }: { readonly now: number }): Standing => ({
 });
 const expires = ({ failing, dueAt }: Standing): Standing => ({ state: "expired", failing, dueAt });
 
-const counted = (
-  { failing }: Standing,
-  { now, error }: { readonly now: number; readonly error: DeliveryError },
-): Failing => ({
+const counted = ({ failing }: Standing, { now, error, status }: EventOf<"failed" | "refused">): Failing => ({
   attempts: (failing?.attempts ?? 0) + 1,
   since: failing?.since ?? now,
   lastAt: now,
   error,
+  status,
 });
 
 const dueAfter = ({ attempts }: Failing, { now, jitter, retryAfterMs }: EventOf<"failed">): number =>

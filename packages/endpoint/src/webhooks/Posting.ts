@@ -50,7 +50,8 @@ export const post = async (
       at,
       purpose,
       category: Outcome.categoryOf(answer),
-      statusClass: Outcome.statusClassOf(answer),
+      status: answer.kind === "answered" ? answer.status : null,
+      eventId: purpose === "delivery" ? id : null,
       durationMs: Math.max(0, clock() - at),
     },
   };

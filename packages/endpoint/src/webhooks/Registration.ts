@@ -33,6 +33,7 @@ const failingOf = (row: Row): LifeCycle.Failing | null =>
         since: Number(row["failed_since"]),
         lastAt: Number(row["failed_last_at"]),
         error: row["last_error"] as DeliveryError,
+        status: numberOrNull(row["last_status"]),
       };
 
 export const load = (db: Database): Registration | null => {
@@ -57,8 +58,8 @@ export const save = (db: Database, registration: Registration): void => {
   db.run(
     `INSERT OR REPLACE INTO webhook_registration
        (one, subscription_id, url, secret, lease_ends_at, state, due_at,
-        failed_attempts, failed_since, failed_last_at, last_error, last_delivery_at)
-     VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        failed_attempts, failed_since, failed_last_at, last_error, last_status, last_delivery_at)
+     VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     registration.subscriptionId,
     registration.url,
     registration.secret,
@@ -69,6 +70,7 @@ export const save = (db: Database, registration: Registration): void => {
     failing?.since ?? null,
     failing?.lastAt ?? null,
     failing?.error ?? null,
+    failing?.status ?? null,
     registration.lastDeliveryAt,
   );
 };

@@ -1,5 +1,5 @@
 // Whether a callback is who the subscriber says it is: a signed challenge that must come back. What has passed is remembered
-// for ten minutes, for one principal, URL and secret, and in memory alone. Implements ING-89, ING-90 and ING-109.
+// for ten minutes, for one principal, URL and secret, and in memory alone. Implements ING-89, ING-90, ING-109 and ING-208.
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import * as Base64Url from "@social-harness/protocol/encoding/Base64Url";
@@ -52,7 +52,10 @@ export const challenge = async (
   return { error: "challenge_failed", attempt: { ...attempt, category: "challenge-failed" } };
 };
 
-/** What has been verified lately. A key names principal and URL; the secret is kept as its digest. */
+/**
+ * What has been verified lately. A subscription's id stands for principal and URL, and the secret that passed last is kept as its
+ * digest: with another one that passes, what was replaced counts no longer.
+ */
 export interface Verifications {
   readonly has: (target: Target) => boolean;
   readonly remember: (target: Target) => void;
@@ -60,23 +63,23 @@ export interface Verifications {
   readonly mayChallenge: () => boolean;
 }
 
+const nameOf = (secret: string): string => digestOf(secret).toString("base64url");
+
 export const createVerifications = (clock: () => number): Verifications => {
-  const passed = new Map<string, number>();
+  const passed = new Map<string, { readonly secret: string; readonly at: number }>();
   let challenges: ReadonlyArray<number> = [];
-  const keyOf = ({ subscriptionId, secret }: Target): string =>
-    `${subscriptionId} ${digestOf(secret).toString("base64url")}`;
   const within = (since: number, spanMs: number): boolean => {
     const age = clock() - since;
     return age >= 0 && age < spanMs;
   };
   return {
-    has: (target) => {
-      const at = passed.get(keyOf(target));
-      return at !== undefined && within(at, Limits.verificationMsMax);
+    has: ({ subscriptionId, secret }) => {
+      const last = passed.get(subscriptionId);
+      return last?.secret === nameOf(secret) && within(last.at, Limits.verificationMsMax);
     },
-    remember: (target) => {
-      passed.delete(keyOf(target));
-      passed.set(keyOf(target), clock());
+    remember: ({ subscriptionId, secret }) => {
+      passed.delete(subscriptionId);
+      passed.set(subscriptionId, { secret: nameOf(secret), at: clock() });
       const [oldest] = passed.keys();
       if (passed.size > Limits.verificationsMax && oldest !== undefined) passed.delete(oldest);
     },

@@ -1,29 +1,32 @@
 // The webhook side of an endpoint as its callers see it: the subscriber's two methods, the owner's tools, and who the consumer
 // is. Every change is decided, committed and told in one step without waiting; only callbacks are waited for, and what they
-// return is judged anew. Implements ING-84, ING-87 to ING-91, ING-98 to ING-102, ING-106, and MGT-76 to MGT-78.
+// return is judged anew. Implements ING-84, ING-87 to ING-91, ING-98 to ING-102, ING-106, ING-200, ING-207, and MGT-76 to MGT-78.
 
 import * as Base64Url from "@social-harness/protocol/encoding/Base64Url";
 import * as Hash from "@social-harness/protocol/encoding/Hash";
 import type { CallbackUrl } from "../callbacks/CallbackUrl.ts";
-import type {
-  DeliveryStatus,
-  EventConsumers,
-  EventDiagnostics,
-  EventSubscriptions,
-  EventSubscriptionStatus,
-  SubscribeInput,
-  SubscribeResult,
+import {
+  type DeliveryStatus,
+  draftErrorOf,
+  type EventConsumers,
+  type EventDiagnostics,
+  type EventSubscriptions,
+  type EventSubscriptionStatus,
+  type SubscribeInput,
+  type SubscribeResult,
 } from "../operations/EventSubscription.ts";
 import { withReasons, withReasonsSync } from "../operations/Failing.ts";
+import * as Inbox from "../ingress/Inbox.ts";
 import * as Attempts from "./Attempts.ts";
 import * as Delivery from "./Delivery.ts";
 import * as LifeCycle from "./LifeCycle.ts";
 import * as Limits from "./Limits.ts";
+import * as Notices from "./Notices.ts";
 import * as Occurrence from "./Occurrence.ts";
 import * as Registration from "./Registration.ts";
 import * as Verification from "./Verification.ts";
 
-export interface WebhooksOptions extends Delivery.DeliveryOptions {
+export interface WebhooksOptions extends Omit<Delivery.DeliveryOptions, "notices"> {
   /** What tells this endpoint's subscriptions from another's with the same callback: its public key, say. */
   readonly scope: string;
   /** False where no credential tells principals apart: a registration of an earlier time rests then, and owns nothing. */
@@ -51,9 +54,13 @@ const leaseMsOf = (ttlMs: number | null): number =>
 const deliveryStatusOf = ({ standing, lastDeliveryAt }: Registration.Registration): DeliveryStatus => ({
   active: LifeCycle.delivers(standing.state),
   lastDeliveryAt: lastDeliveryAt === null ? null : utc(lastDeliveryAt),
-  lastError: standing.failing?.error ?? null,
+  lastError: standing.failing === null ? null : draftErrorOf(standing.failing.error),
   ...(standing.failing === null ? {} : { failedSince: utc(standing.failing.since) }),
 });
+
+/** Whether the lease ends before the next attempt may begin. */
+const outlivesLease = ({ standing, leaseEndsAt }: Registration.Registration): boolean =>
+  standing.dueAt > leaseEndsAt - Limits.leaseRestMsMin;
 
 /** A challenge under way. Over once what it was made for has been ended. */
 interface Challenge {
@@ -63,7 +70,8 @@ interface Challenge {
 
 export const create = (options: WebhooksOptions): Webhooks => {
   const { db, clock, scope, enabled } = options;
-  const delivery = Delivery.create(options);
+  const notices = Notices.create(options.logger);
+  const delivery = Delivery.create({ ...options, notices });
   const verifications = Verification.createVerifications(clock);
   const challenges = new Set<Challenge>();
   const closing = new AbortController();
@@ -89,13 +97,30 @@ export const create = (options: WebhooksOptions): Webhooks => {
   const current = (): Registration.Registration | null => {
     const registration = Registration.load(db);
     if (registration === null || !isLeaseOver(registration)) return registration;
-    return db.transaction(() => Registration.apply(db, registration, { kind: "leaseEnded" }));
+    const noted = db.transaction(() => Registration.apply(db, registration, { kind: "leaseEnded" }));
+    if (noted !== null && started && enabled) notices.stands(noted.standing, "its lease ended");
+    return noted;
   };
 
-  /** Has an event happen to whatever is registered. */
-  const tell = (event: LifeCycle.Event): void => {
+  /** The same for who only looks: nothing is written, so that it can be asked also where nothing can be. */
+  const seen = (): Registration.Registration | null => {
+    const registration = Registration.load(db);
+    if (registration === null || !isLeaseOver(registration)) return registration;
+    const standing = LifeCycle.transition(registration.standing, { kind: "leaseEnded" });
+    return { ...registration, standing };
+  };
+
+  /** Has an event happen to whatever is registered. Returns what is registered then. */
+  const tell = (event: LifeCycle.Event): Registration.Registration | null => {
     const registration = current();
-    if (registration !== null) db.transaction(() => Registration.apply(db, registration, event));
+    return registration === null ? null : db.transaction(() => Registration.apply(db, registration, event));
+  };
+
+  /** Whoever starts the endpoint hears of a webhook that does not deliver. */
+  const noteFound = (registration: Registration.Registration | null): void => {
+    if (registration === null) return;
+    if (enabled) notices.stands(registration.standing, "the endpoint was started");
+    else notices.rests();
   };
 
   /** Why a subscription cannot be granted now; null when it can. */
@@ -121,6 +146,7 @@ export const create = (options: WebhooksOptions): Webhooks => {
       lastDeliveryAt: before?.lastDeliveryAt ?? null,
     };
     db.transaction(() => Registration.save(db, registration));
+    notices.granted(before, registration);
     for (const listener of listeners) listener();
     wake();
     return {
@@ -171,12 +197,13 @@ export const create = (options: WebhooksOptions): Webhooks => {
       Registration.apply(db, registration, { kind });
     });
     delivery.abandon();
+    notices.ended(registration, kind);
   };
 
   return {
     start: () => {
+      noteFound(tell({ kind: "restarted" }));
       started = true;
-      tell({ kind: "restarted" });
       wake();
     },
     wake,
@@ -199,20 +226,26 @@ export const create = (options: WebhooksOptions): Webhooks => {
     },
     eventSubscriptionStatus: () =>
       withReasonsSync((): EventSubscriptionStatus => {
-        const registration = current();
+        const registration = seen();
         if (registration === null) return { kind: "none" };
         const { standing, subscriptionId, leaseEndsAt, lastDeliveryAt } = registration;
+        const { state, failing, dueAt } = standing;
+        const waits = enabled && state === "retrying" && dueAt > clock() && !outlivesLease(registration);
         return {
           kind: "subscription",
           subscriptionId,
           event: Occurrence.eventName,
           // A row of `none` is never stored: the schema refuses it.
-          state: standing.state as Exclude<LifeCycle.State, "none">,
+          state: state as Exclude<LifeCycle.State, "none">,
+          resting: enabled ? null : "trusted-local",
           refreshBefore: utc(leaseEndsAt),
           lastDeliveryAt: lastDeliveryAt === null ? null : utc(lastDeliveryAt),
-          lastError: standing.failing?.error ?? null,
-          failedSince: standing.failing === null ? null : utc(standing.failing.since),
-          failedAttempts: standing.failing?.attempts ?? 0,
+          lastError: failing?.error ?? null,
+          lastStatus: failing?.status ?? null,
+          failedSince: failing === null ? null : utc(failing.since),
+          failedAttempts: failing?.attempts ?? 0,
+          nextAttemptAt: waits ? utc(dueAt) : null,
+          waitingItems: Inbox.unreadCount(db),
         };
       }),
     revokeEventSubscription: () =>
@@ -228,8 +261,11 @@ export const create = (options: WebhooksOptions): Webhooks => {
         const registration = current();
         if (registration === null) return { kind: "none" };
         const { state } = registration.standing;
-        if (state === "rejected" || state === "expired") return { kind: state };
-        tell({ kind: "resumed", now: clock() });
+        if (state === "rejected") return { kind: "rejected" };
+        if (!enabled) return { kind: "resting" };
+        if (state === "expired") return { kind: "expired" };
+        const resumed = tell({ kind: "resumed", now: clock() });
+        if (resumed !== null) notices.stands(resumed.standing, "its owner has resumed it");
         wake();
         return { kind: "resumed" };
       }),
@@ -246,9 +282,9 @@ export const create = (options: WebhooksOptions): Webhooks => {
         );
         db.transaction(() => Attempts.add(db, attempt));
         options.onAttempt?.(attempt);
-        const { category, statusClass, durationMs } = attempt;
+        const { category, status, durationMs } = attempt;
         if (error === null) return { kind: "passed", durationMs };
-        return { kind: "failed", error, category, statusClass, durationMs };
+        return { kind: "failed", error, category, status, durationMs };
       }),
     close: async () => {
       closing.abort();

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { eventIdOf } from "@social-harness/protocol/identity/Identifier";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { afterEach, expect } from "vitest";
-import type { CallbackAnswer, CallbackClient } from "../../src/callbacks/CallbackClient.ts";
+import type { CallbackAnswer, CallbackClient, FailureCategory } from "../../src/callbacks/CallbackClient.ts";
 import { answered, receiver, type Request, secretOf } from "../webhooks/WebhookBench.ts";
 import * as RawHttp from "./RawHttp.ts";
 import { ownerToken, runtimeToken, startEndpoint, type TestEndpoint, textItem } from "./TestEndpoint.ts";
@@ -116,7 +116,7 @@ verifies(
 );
 
 verifies(
-  ["ING-86", "MGT-60"],
+  ["ING-86", "ING-209", "MGT-60"],
   "C38: what is malformed is named at its place, and no error repeats a URL or a secret",
   async () => {
     const served = await serve();
@@ -184,6 +184,8 @@ verifies(
       [{ ...good, cursor: "earlier" }, ["cursor"]],
       [{ ...good, ttlMs: 0.5 }, ["ttlMs"]],
       [{ ...good, ttlMs: "a day" }, ["ttlMs"]],
+      [{ ...good, ttlMs: 0 }, ["ttlMs"]],
+      [{ ...good, ttlMs: -5 }, ["ttlMs"]],
       [{ ...good, more: 1 }, ["more"]],
     ];
     for (const [params, path] of malformed) expect(await place(params)).toEqual([-32_602, [path]]);
@@ -341,15 +343,23 @@ verifies(
       event: name,
       state: "retrying",
       lastError: "http_5xx",
+      lastStatus: 500,
       failedAttempts: 1,
+      nextAttemptAt: expect.stringMatching(/Z$/) as string,
+      waitingItems: 1,
     });
     const [status, attempts] = await path("GET", "/webhook/attempts");
     expect([status, attempts]).toMatchObject([
       200,
       {
         attempts: [
-          { purpose: "delivery", category: "status", statusClass: 5 },
-          { purpose: "challenge", category: "received", statusClass: 2 },
+          {
+            purpose: "delivery",
+            category: "status",
+            status: 500,
+            eventId: expect.stringMatching(/^evt_/) as string,
+          },
+          { purpose: "challenge", category: "received", status: 200, eventId: null },
         ],
       },
     ]);
@@ -357,7 +367,7 @@ verifies(
     served.post = async (): Promise<CallbackAnswer> => ({ kind: "failed", category: "timeout" });
     expect(await path("POST", "/webhook/test")).toMatchObject([
       200,
-      { kind: "failed", error: "timeout", category: "timeout", statusClass: null },
+      { kind: "failed", error: "timeout", category: "timeout", status: null },
     ]);
     served.post = receiver((request) => (served.deliveries.push(request), answered(200)));
     expect(await call("resume_event_subscription")).toEqual({ kind: "resumed" });
@@ -403,3 +413,72 @@ verifies(
     expect(deliveries.map(({ headers }) => headers["webhook-id"])).toEqual([refused, next].map(eventIdOf));
   },
 );
+
+verifies(
+  ["ING-203", "ING-205"],
+  "an unverified callback is told why in words of its own, beside the draft's word",
+  async () => {
+    const served = await serve();
+    const told = new Map<string, unknown>();
+    const failed = (category: FailureCategory): CallbackAnswer => ({ kind: "failed", category });
+    for (const [answer, reason] of [
+      [failed("address-refused"), "connection_refused"],
+      [failed("dns-failed"), "connection_refused"],
+      [failed("connection-refused"), "connection_refused"],
+      [failed("timeout"), "timeout"],
+      [failed("tls-failed"), "tls_error"],
+      [answered(302), "http_4xx"],
+      [answered(404), "http_4xx"],
+      [answered(500), "http_5xx"],
+      [answered(200), "challenge_failed"],
+    ] as const) {
+      served.post = async () => answer;
+      const { code, message, data } = (await subscribe(served)).error ?? {};
+      expect([code, data]).toEqual([-32_015, { reason }]);
+      told.set(message as string, answer);
+    }
+    // No two of them are the same, and what was never tried is not said to have failed to answer.
+    const messages = [...told.keys()];
+    expect(messages).toHaveLength(9);
+    for (const message of messages.slice(0, 2))
+      expect(message).toMatch(/^Nothing was sent to the callback: /);
+    expect(messages[5]).toContain("redirect");
+  },
+);
+
+verifies(
+  "ING-205",
+  "a redirect is one to the owner, and the draft's nearest word to the subscriber",
+  async () => {
+    const served = await serve();
+    served.post = receiver(() => answered(302));
+    await subscribe(served);
+    served.endpoint.deliver(textItem("elsewhere"));
+    await until(() => {
+      const status = served.endpoint.operations.eventSubscriptionStatus();
+      return status.kind === "subscription" && status.state === "retrying";
+    });
+    expect(served.endpoint.operations.eventSubscriptionStatus()).toMatchObject({
+      lastError: "http_3xx",
+      lastStatus: 302,
+    });
+    expect((await subscribe(served)).result?.["deliveryStatus"]).toMatchObject({ lastError: "http_4xx" });
+  },
+);
+
+verifies("ING-207", "its own unsubscription ends a subscription that was refused for good", async () => {
+  const served = await serve();
+  served.post = receiver(() => answered(410));
+  await subscribe(served);
+  served.endpoint.deliver(textItem("refused"));
+  const passed = receiver((request) => (served.deliveries.push(request), answered(200)));
+  await until(() => {
+    const status = served.endpoint.operations.eventSubscriptionStatus();
+    return status.kind === "subscription" && status.state === "rejected";
+  });
+  served.post = passed;
+  expect((await subscribe(served)).error?.message).toMatch(/unsubscribe and subscribe again, or .* owner/);
+  expect((await ask(served, "events/unsubscribe", { name, delivery: { url } })).error).toBeUndefined();
+  expect((await subscribe(served)).error).toBeUndefined();
+  await until(() => served.deliveries.length === 1);
+});

@@ -37,6 +37,7 @@ export const healthy: Health = {
   restored: null,
   pendingItems: 0,
   firewall: null,
+  webhook: null,
   pendingPosts: 0,
   pendingAddresses: [],
   withdrawingPosts: 0,

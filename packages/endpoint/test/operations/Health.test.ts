@@ -83,6 +83,7 @@ verifies(
       restored: null,
       pendingItems: 0,
       firewall: null,
+      webhook: null,
       pendingPosts: 0,
       pendingAddresses: [],
       withdrawingPosts: 0,

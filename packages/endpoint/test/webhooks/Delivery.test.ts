@@ -187,7 +187,7 @@ verifies("ING-104", "a drop that is rolled back has not happened", async () => {
 });
 
 verifies("ING-105", "the log of attempts is bounded and holds neither URL nor secret nor body", async () => {
-  const { bench } = await scripted([answered(500)]);
+  const { bench, got } = await scripted([answered(500)]);
   bench.admit("the words of this message");
   for (let i = 0; i < 3; i++) {
     await bench.advance(86_000_000);
@@ -204,7 +204,8 @@ verifies("ING-105", "the log of attempts is bounded and holds neither URL nor se
     at: new Date(bench.now).toISOString(),
     purpose: "delivery",
     category: "status",
-    statusClass: 5,
+    status: 500,
+    eventId: got[0]?.headers["webhook-id"],
     durationMs: 0,
   });
   const columns = bench.db

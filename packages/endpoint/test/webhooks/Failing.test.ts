@@ -35,7 +35,11 @@ verifies("ING-81", "a hundred failures over an hour suspend; fewer, or in less t
     failedAttempts: 100,
     lastError: "http_5xx",
   });
-  expect(bench.log).toEqual(["the webhook receives nothing more"]);
+  expect(bench.log).toEqual([
+    "a webhook was subscribed",
+    "a webhook delivery failed",
+    "the webhook receives nothing more",
+  ]);
   expect(await bench.webhooks.resumeEventSubscription()).toEqual({ kind: "resumed" });
   await bench.settle();
   expect(got).toHaveLength(Limits.suspendAttemptsMin + 1);
@@ -52,7 +56,7 @@ verifies(
       const { bench, got } = script;
       bench.admit("refused");
       await bench.settle();
-      const rejected = { state: "rejected", lastError: "http_4xx", failedAttempts: 1 };
+      const rejected = { state: "rejected", lastError: "http_4xx", lastStatus: status, failedAttempts: 1 };
       expect(bench.webhooks.eventSubscriptionStatus()).toMatchObject(rejected);
       script.answers = [answered(200)];
       expect(await bench.webhooks.resumeEventSubscription()).toEqual({ kind: "rejected" });
@@ -164,7 +168,9 @@ verifies(
     bench.admit("waits for the disk");
     full = true;
     await bench.advance(60_000);
-    expect(new Set(bench.log)).toEqual(new Set(["a webhook delivery cannot go on; it is tried again"]));
+    expect(new Set(bench.log)).toEqual(
+      new Set(["a webhook was subscribed", "a webhook delivery cannot go on; it is tried again"]),
+    );
     expect(Inbox.unreadCount(db)).toBe(1);
     full = false;
     await bench.advance(Limits.storeRetryMs);

@@ -1,4 +1,4 @@
-// The life cycle against the table that docs/webhooks.md shows to people: every state, with every history that matters in it,
+// The life cycle against the table that docs/spec/ingress.md shows to people: every state, with every history that matters in it,
 // under every event.
 
 import { readFileSync } from "node:fs";
@@ -16,6 +16,7 @@ const failing = (attempts: number, spanMs: number): LifeCycle.Failing => ({
   since: now - 1_000 - spanMs,
   lastAt: now - 1_000,
   error: "http_5xx",
+  status: 503,
 });
 const few = failing(3, 5_000);
 const many = failing(500, hourMs / 2);
@@ -44,8 +45,8 @@ const events: { readonly [Kind in LifeCycle.EventKind]: Extract<LifeCycle.Event,
     unverified: { kind: "unverified" },
     leaseEnded: { kind: "leaseEnded" },
     received: { kind: "received", now },
-    failed: { kind: "failed", now, error: "timeout", jitter: 0, retryAfterMs: null },
-    refused: { kind: "refused", now, error: "http_4xx" },
+    failed: { kind: "failed", now, error: "timeout", status: null, jitter: 0, retryAfterMs: null },
+    refused: { kind: "refused", now, error: "http_4xx", status: 410 },
     acknowledged: { kind: "acknowledged", now },
     resumed: { kind: "resumed", now },
     revoked: { kind: "revoked" },
@@ -55,7 +56,7 @@ const events: { readonly [Kind in LifeCycle.EventKind]: Extract<LifeCycle.Event,
 
 /** The cells of the table in the document, by event and state. */
 const documented = (): ReadonlyMap<string, ReadonlyArray<string>> => {
-  const text = readFileSync(new URL("../../../../docs/webhooks.md", import.meta.url), "utf8");
+  const text = readFileSync(new URL("../../../../docs/spec/ingress.md", import.meta.url), "utf8");
   const lines = text.split("\n").filter((line) => line.startsWith("| "));
   const cells = lines.map((line) =>
     line

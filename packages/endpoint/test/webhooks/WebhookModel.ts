@@ -19,6 +19,7 @@ interface Registered {
   since: number | null;
   last: number;
   error: string | null;
+  status: number | null;
   received: number | null;
 }
 
@@ -32,7 +33,8 @@ export class WebhookModel {
   answer: Answer = 200;
   /** Items in the order of their attempts. */
   readonly attempts: Array<string> = [];
-  #verified = new Map<string, number>();
+  /** The secret that passed last, by principal and URL. */
+  #verified = new Map<string, { readonly secret: string; readonly at: number }>();
   #challenges: ReadonlyArray<number> = [];
 
   constructor(now: number) {
@@ -48,6 +50,7 @@ export class WebhookModel {
     it.attempts = 0;
     it.since = null;
     it.error = null;
+    it.status = null;
     it.due = this.now;
   }
 
@@ -71,6 +74,7 @@ export class WebhookModel {
     it.since ??= this.now;
     it.last = this.now;
     it.error = answer === "lost" ? "connection_refused" : answer < 500 ? "http_4xx" : "http_5xx";
+    it.status = answer === "lost" ? null : answer;
     if (answer === 410 || answer === 413) {
       it.state = "rejected";
       return;
@@ -146,13 +150,13 @@ export class WebhookModel {
     const before = this.registered;
     if (before !== null && before.key !== key) return "occupied";
     if (before?.state === "rejected") return "rejected";
-    const verifiedAt = this.#verified.get(`${key} ${secret}`);
-    if (verifiedAt === undefined || this.now - verifiedAt >= cacheMs) {
+    const passed = this.#verified.get(key);
+    if (passed?.secret !== secret || this.now - passed.at >= cacheMs) {
       this.#challenges = this.#challenges.filter((at) => this.now - at < minuteMs);
       if (this.#challenges.length >= 10) return "too-many-challenges";
       this.#challenges = [...this.#challenges, this.now];
       if (!echoes) return "unverified";
-      this.#verified.set(`${key} ${secret}`, this.now);
+      this.#verified.set(key, { secret, at: this.now });
     }
     const it: Registered = before ?? {
       key,
@@ -163,6 +167,7 @@ export class WebhookModel {
       since: null,
       last: 0,
       error: null,
+      status: null,
       received: null,
     };
     this.registered = it;
@@ -225,14 +230,19 @@ export class WebhookModel {
     const it = this.registered;
     const utc = (at: number | null) => (at === null ? null : new Date(at).toISOString());
     if (it === null) return { kind: "none" };
+    const waits = it.state === "retrying" && it.due > this.now && it.lease - it.due >= restMs;
     return {
       kind: "subscription",
       state: it.state,
+      resting: null,
       refreshBefore: utc(it.lease),
       lastDeliveryAt: utc(it.received),
       lastError: it.error,
+      lastStatus: it.status,
       failedSince: utc(it.since),
       failedAttempts: it.attempts,
+      nextAttemptAt: waits ? utc(it.due) : null,
+      waitingItems: this.unread.length,
     };
   }
 }

@@ -76,12 +76,12 @@ verifies(
       [json({ challenge: 5 }), "challenge_failed"],
       [json({ challenge: "" }), "challenge_failed"],
       [json({ challenge: "x".repeat(43) }), "challenge_failed"],
-      [answered(302), "http_4xx"],
+      [answered(302), "http_3xx"],
       [answered(404), "http_4xx"],
       [answered(410), "http_4xx"],
       [answered(503), "http_5xx"],
-      [{ kind: "failed", category: "address-refused" }, "connection_refused"],
-      [{ kind: "failed", category: "dns-failed" }, "connection_refused"],
+      [{ kind: "failed", category: "address-refused" }, "address_refused"],
+      [{ kind: "failed", category: "dns-failed" }, "dns_failed"],
       [{ kind: "failed", category: "timeout" }, "timeout"],
       [{ kind: "failed", category: "tls-failed" }, "tls_error"],
     ];
@@ -132,15 +132,12 @@ verifies(
     expect(challenges).toHaveLength(2);
     await subscribe({ secret: secretOf("two") });
     expect(challenges).toHaveLength(3);
-    // Both have been verified, and both are within their ten minutes.
-    await subscribe();
+    await subscribe({ secret: secretOf("two") });
+    await bench.webhooks.revokeEventSubscription();
     await subscribe({ secret: secretOf("two") });
     expect(challenges).toHaveLength(3);
     await bench.webhooks.revokeEventSubscription();
-    await subscribe();
-    expect(challenges).toHaveLength(3);
-    await bench.webhooks.revokeEventSubscription();
-    await subscribe({}, "owner");
+    await subscribe({ secret: secretOf("two") }, "owner");
     expect(challenges).toHaveLength(4);
     await bench.webhooks.revokeEventSubscription();
     await subscribe({ url: elsewhere });
@@ -148,6 +145,28 @@ verifies(
     bench.restart();
     await subscribe({ url: elsewhere });
     expect(challenges).toHaveLength(6);
+  },
+);
+
+verifies(
+  "ING-208",
+  "a secret that was replaced is challenged again, however soon it comes back",
+  async () => {
+    const bench = make();
+    const { challenges } = counting(bench);
+    const subscribe = (seed: string) =>
+      bench.webhooks.subscribe("runtime", { ...input, secret: secretOf(seed) });
+    for (const seed of ["one", "two", "one", "two"]) await subscribe(seed);
+    expect(challenges).toHaveLength(4);
+    await subscribe("two");
+    expect(challenges).toHaveLength(4);
+    // One that did not pass replaces nothing.
+    const passing = bench.post;
+    bench.post = async () => answered(404);
+    expect((await subscribe("three")).kind).toBe("unverified");
+    bench.post = passing;
+    await subscribe("two");
+    expect(challenges).toHaveLength(4);
   },
 );
 
@@ -357,7 +376,7 @@ verifies("ING-106", "the owner's test is a challenge that changes nothing", asyn
     kind: "failed",
     error: "http_4xx",
     category: "refused",
-    statusClass: 4,
+    status: 410,
     durationMs: 0,
   });
   bench.post = passing;
@@ -388,3 +407,50 @@ verifies(
     expect(await resting.webhooks.revokeEventSubscription()).toEqual({ kind: "revoked" });
   },
 );
+
+verifies(
+  "ING-200",
+  "a registration that rests says so with the mode, and no resume is promised",
+  async () => {
+    const db = temporaryStore();
+    await createBench(() => db).webhooks.subscribe("runtime", { ...input, ttlMs: 60_000 });
+    const resting = createBench(() => db, { enabled: false });
+    expect(resting.log).toEqual(["the webhook rests: nothing is delivered"]);
+    expect(resting.webhooks.eventSubscriptionStatus()).toMatchObject({
+      state: "active",
+      resting: "trusted-local",
+    });
+    expect(await resting.webhooks.resumeEventSubscription()).toEqual({ kind: "resting" });
+    await resting.advance(60_000);
+    expect(resting.webhooks.eventSubscriptionStatus()).toMatchObject({ state: "expired" });
+    expect(await resting.webhooks.resumeEventSubscription()).toEqual({ kind: "resting" });
+    db.run(
+      "UPDATE webhook_registration SET state = 'rejected', failed_since = 1, failed_last_at = 1, last_error = 'http_4xx'",
+    );
+    expect(await resting.webhooks.resumeEventSubscription()).toEqual({ kind: "rejected" });
+    const again = createBench(() => temporaryStore(), { enabled: false });
+    expect(again.log).toEqual([]);
+  },
+);
+
+verifies("ING-207", "unsubscribing ends a rejected registration too, and another can follow", async () => {
+  const bench = make({ post: receiver(() => answered(410)) });
+  await bench.webhooks.subscribe("runtime", input);
+  bench.admit("refused");
+  await bench.settle();
+  expect((await bench.webhooks.subscribe("runtime", input)).kind).toBe("rejected");
+  bench.webhooks.unsubscribe("runtime", url);
+  const { deliveries } = counting(bench);
+  expect((await bench.webhooks.subscribe("runtime", input)).kind).toBe("subscribed");
+  await bench.settle();
+  expect([deliveries.length, Inbox.unreadCount(bench.db)]).toEqual([1, 0]);
+});
+
+verifies("ING-201", "looking at how a webhook stands writes nothing, whatever is due", async () => {
+  const bench = make();
+  await bench.webhooks.subscribe("runtime", { ...input, ttlMs: 60_000 });
+  bench.now += 60_000;
+  const steps = bench.steps();
+  expect(bench.webhooks.eventSubscriptionStatus()).toMatchObject({ state: "expired" });
+  expect(bench.steps()).toBe(steps);
+});

@@ -35,6 +35,7 @@ export const files = {
   webhookFailing: `${webhooks}/Failing.test.ts`,
   webhookDelivery: `${webhooks}/Delivery.test.ts`,
   webhookModel: `${webhooks}/WebhookModel.test.ts`,
+  webhookNotices: `${webhooks}/Notices.test.ts`,
   subscriptions: `${mcp}/Subscriptions.test.ts`,
   pendingStream: `${mcp}/PendingStream.test.ts`,
   agentLife: `${operations}/AgentLife.test.ts`,

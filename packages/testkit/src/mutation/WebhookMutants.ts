@@ -12,6 +12,7 @@ const verification = `${webhooks}/Verification.ts`;
 const posting = `${webhooks}/Posting.ts`;
 const attempts = `${webhooks}/Attempts.ts`;
 const events = "packages/endpoint/src/mcp/Events.ts";
+const subscriptions = "packages/endpoint/src/mcp/Subscriptions.ts";
 
 const model = { file: files.webhookModel, title: "their one-page model" };
 
@@ -102,11 +103,37 @@ export const webhookMutants: ReadonlyArray<SurfaceMutant> = [
     edits: [
       {
         file: verification,
-        text: '`${subscriptionId} ${digestOf(secret).toString("base64url")}`',
-        replacement: "`${subscriptionId} ${secret.slice(0, 6)}`",
+        text: 'digestOf(secret).toString("base64url")',
+        replacement: "secret.slice(0, 6)",
       },
     ],
     test: { file: files.webhooks, title: "a passed challenge counts for ten minutes" },
+  },
+  {
+    name: "resumed-while-resting",
+    why: "An owner would wait for deliveries that the daemon's mode never makes.",
+    edits: [{ file: service, text: 'if (!enabled) return { kind: "resting" };', replacement: "" }],
+    test: { file: files.webhooks, title: "a registration that rests says so" },
+  },
+  {
+    name: "lease-ends-in-silence",
+    why: "Nobody would hear that nothing is delivered any more.",
+    edits: [
+      {
+        file: delivery,
+        text: 'if (ended !== null) notices.stands(ended.standing, "its lease ended");',
+        replacement: "void ended;",
+      },
+    ],
+    test: { file: files.webhookNotices, title: "the end of a lease is told by the clock" },
+  },
+  {
+    name: "own-word-to-subscriber",
+    why: "A subscriber of the draft knows no other words than the draft's.",
+    edits: [
+      { file: subscriptions, text: "{ reason: draftErrorOf(error) }", replacement: "{ reason: error }" },
+    ],
+    test: { file: files.subscriptions, title: "told why in words of its own" },
   },
   {
     name: "ended-subscription-comes-back",

@@ -35,14 +35,31 @@ export const eventSubscriptionStatus = Tool.define({
         states,
         "Only active and retrying ones deliver; a rejected one must be revoked.",
       ),
+      resting: orNull(
+        JsonSchema.oneOf(
+          ["trusted-local"],
+          "The mode in which nothing is delivered, whatever the state; null where deliveries are made.",
+        ),
+      ),
       refreshBefore: utc("When the subscription expires unless it is refreshed."),
       lastDeliveryAt: orNull(utc("The last receipt.")),
       lastError: orNull(JsonSchema.oneOf(errors, "Why the last attempt failed.")),
+      lastStatus: orNull({
+        type: "integer",
+        minimum: 200,
+        description: "The HTTP status that it was answered with.",
+      }),
       failedSince: orNull(utc("The first failed attempt of the delivery that is due.")),
       failedAttempts: {
         type: "integer",
         minimum: 0,
         description: "Failed attempts of the delivery that is due.",
+      },
+      nextAttemptAt: orNull(utc("When a failed delivery goes out again.")),
+      waitingItems: {
+        type: "integer",
+        minimum: 0,
+        description: "Unread items of the inbox, which wait for their delivery.",
       },
     },
     ["kind"],

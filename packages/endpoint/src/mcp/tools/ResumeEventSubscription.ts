@@ -7,7 +7,8 @@ export const resumeEventSubscription = Tool.define({
   name: "resume_event_subscription",
   description:
     "For this endpoint's owner: have the webhook tried again at once, also after it was suspended for its failures. " +
-    "One that was rejected must be revoked instead, and one that has expired must be refreshed by its subscriber.",
+    "One that was rejected must be revoked instead, one that has expired must be refreshed by its subscriber, and one that " +
+    "rests needs a daemon in credentials mode.",
   annotations: {
     title: "Resume the event subscription",
     readOnlyHint: false,
@@ -19,7 +20,7 @@ export const resumeEventSubscription = Tool.define({
   outputSchema: JsonSchema.object(
     {
       kind: JsonSchema.oneOf(
-        ["resumed", "rejected", "expired", "none"],
+        ["resumed", "rejected", "expired", "resting", "none"],
         "resumed: it is tried now; else why not.",
       ),
     },
