@@ -32,6 +32,7 @@ import type { StateFolder } from "./state/StateFolder.ts";
 import * as Tokens from "./state/Tokens.ts";
 import * as Database from "./store/Database.ts";
 import { check } from "./store/StartUpCheck.ts";
+import * as StoreStanding from "./store/StoreStanding.ts";
 import * as Occurrence from "./webhooks/Occurrence.ts";
 import * as Webhooks from "./webhooks/Webhooks.ts";
 
@@ -115,8 +116,17 @@ const startLocked = async (
       addresses: testCallbacks.addresses.length,
     });
   }
-  const db = Database.open(stateFolder.database);
-  opened.push(db.close);
+  const store = Database.open(stateFolder.database);
+  opened.push(store.close);
+  const storeStanding = StoreStanding.create({
+    db: store,
+    path: stateFolder.database,
+    clock,
+    schedule,
+    logger,
+  });
+  opened.push(storeStanding.close);
+  const { db } = storeStanding;
   const trust: Trust = { verifier: Ed25519.verifier, registryKey: configuration.registryKey };
   const checked = await check(db, trust);
   logger("info", "store checked", checked);
@@ -167,6 +177,7 @@ const startLocked = async (
         clock,
         random,
         logger,
+        storeStanding,
         firewall: wall,
         onAdmitted: pending.emit,
       });
@@ -213,7 +224,7 @@ const startLocked = async (
     sendMessage: async (input) => sendMessage({ db, agent: active(), registry, random }, input),
     readInbox: ({ cursor }) => {
       active();
-      return Inbox.page(db, cursor);
+      return withReasonsSync(() => Inbox.page(db, cursor));
     },
     acknowledgeDelivery: async (token) => {
       const { turns } = active();
@@ -226,7 +237,7 @@ const startLocked = async (
     },
     readEvent: (eventId) => {
       active();
-      return Inbox.readEvent(db, eventId);
+      return withReasonsSync(() => Inbox.readEvent(db, eventId));
     },
     eventSubscriptionStatus: webhooks.eventSubscriptionStatus,
     revokeEventSubscription: webhooks.revokeEventSubscription,
@@ -270,6 +281,7 @@ const startLocked = async (
       agent: life.agent(),
       contactPolicy: configuration,
       firewall: firewall?.standing() ?? "none",
+      storeTrouble: storeStanding.trouble(),
       now: clock(),
     });
   const mcp = await startMcpServer({
@@ -305,6 +317,7 @@ const startLocked = async (
     await life.settled();
     await firewall?.close();
     await life.agent()?.close();
+    storeStanding.close();
     db.close();
     lock.release();
   };

@@ -3,7 +3,8 @@
 // Implements RUN-21.
 
 import { DatabaseSync } from "node:sqlite";
-import { codeOf, StateError } from "./StateError.ts";
+import * as StoreFault from "../store/StoreFault.ts";
+import { StateError } from "./StateError.ts";
 import type { StateFolder } from "./StateFolder.ts";
 
 export interface Lock {
@@ -12,15 +13,6 @@ export interface Lock {
 
 /** Long enough for others that start at this moment to look and leave, so that one of them all gets the folder. */
 const waitMs = 250;
-
-/** SQLite's primary result codes, the low byte of `errcode`. */
-const busy = 5;
-const corrupt = new Set([11, 26]);
-
-const resultCodeOf = (error: unknown): number | null =>
-  codeOf(error) === "ERR_SQLITE_ERROR" && "errcode" in (error as object)
-    ? Number((error as { readonly errcode: unknown }).errcode) & 0xff
-    : null;
 
 /** A writer shuts out writers only: whoever is refused can still read who holds the folder. */
 const holderOf = (database: DatabaseSync): number | null => {
@@ -31,20 +23,37 @@ const holderOf = (database: DatabaseSync): number | null => {
   }
 };
 
+/** SQLite says less of a disk than the disk does: a full and a read-only one are told apart from the rest. */
+const whyNot = (folder: StateFolder, error: unknown): string => {
+  switch (StoreFault.of(error, folder.lock)) {
+    case "full":
+      return "the disk is full: make room and start again";
+    case "read-only":
+      return "the disk is read-only: make it writable and start again";
+    case "locked":
+    case "damaged":
+    case "input-output":
+    case "unavailable":
+      return "check the disk";
+  }
+};
+
 const refuse = (folder: StateFolder, database: DatabaseSync, error: unknown): never => {
-  const code = resultCodeOf(error);
-  if (code === busy) {
+  const fault = StoreFault.of(error, folder.lock);
+  if (fault === "locked") {
     const pid = holderOf(database);
     const holder = pid === null ? "another daemon that is just starting" : `the daemon with pid ${pid}`;
     throw new StateError("held", `${folder.path} is in use by ${holder}: stop it, or choose another --state`);
   }
-  if (code !== null && corrupt.has(code)) {
+  if (fault === "damaged") {
     throw new StateError(
       "malformed",
       `${folder.lock} is damaged: make sure that no daemon runs on ${folder.path}, then delete that one file and start again`,
     );
   }
-  throw new StateError("unavailable", `${folder.lock} cannot be locked: check the disk`, { cause: error });
+  throw new StateError("unavailable", `${folder.lock} cannot be locked: ${whyNot(folder, error)}`, {
+    cause: error,
+  });
 };
 
 /**
@@ -56,7 +65,9 @@ export const acquire = (folder: StateFolder): Lock => {
   try {
     database = new DatabaseSync(folder.lock, { timeout: waitMs });
   } catch (error) {
-    throw new StateError("unavailable", `${folder.lock} cannot be opened: check the disk`, { cause: error });
+    throw new StateError("unavailable", `${folder.lock} cannot be opened: ${whyNot(folder, error)}`, {
+      cause: error,
+    });
   }
   try {
     database.exec("BEGIN IMMEDIATE");

@@ -3,6 +3,7 @@
 
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { migrations } from "./Migrations.ts";
+import { isSqliteError, resultCodeOf } from "./StoreFault.ts";
 
 export type Row = Readonly<Record<string, SQLInputValue>>;
 
@@ -46,12 +47,6 @@ const statementsOf = (sqlite: DatabaseSync) => {
 
 /** Primary result codes of SQLite that say what is wrong with the file itself. */
 const damaged: ReadonlySet<number> = new Set([/* CORRUPT */ 11, /* NOTADB */ 26]);
-
-const isSqliteError = (error: unknown): error is Error =>
-  error instanceof Error && "code" in error && error.code === "ERR_SQLITE_ERROR";
-
-const resultCodeOf = (error: Error): number =>
-  "errcode" in error && typeof error.errcode === "number" ? error.errcode & 0xff : 0;
 
 /** What an error of SQLite means to whoever opens or checks a store; any other error stays what it is. */
 export const explained = (error: unknown): unknown => {
@@ -128,10 +123,19 @@ const opened = (
 };
 
 /**
- * Opens or creates the store. `busyMs`: how long to wait for a foreign lock before a write fails. Throws `StoreError`.
+ * How long a write of a running endpoint waits for a foreign lock: the whole process stands still meanwhile. Whoever can
+ * wait longer comes again.
  */
+const busyMsMax = 100;
+
+/** Opens or creates the store. `busyMs`: how long to wait for a foreign lock before opening fails. Throws `StoreError`. */
 export const open = (path: string, busyMs = 5_000): Database =>
-  databaseOf(opened(path, { timeout: busyMs }, prepareFile));
+  databaseOf(
+    opened(path, { timeout: busyMs }, (sqlite) => {
+      prepareFile(sqlite);
+      sqlite.exec(`PRAGMA busy_timeout = ${Math.min(busyMs, busyMsMax)}`);
+    }),
+  );
 
 /** Reads come from one snapshot from here on: it is taken with the first of them, which looks at the schema. */
 const prepareSnapshot = (sqlite: DatabaseSync): void => {

@@ -20,7 +20,9 @@ export type SettingName =
   /** The term of the Router in which that was found, or the first one after it where there was none. */
   | "memory_lost_term"
   /** The last record sequence whose signatures a start-up or a stop has verified. */
-  | "verified_sequence";
+  | "verified_sequence"
+  /** When a store in trouble was last written to, to see whether it can be: see StoreStanding.ts. */
+  | "probed_at";
 
 export const text = (db: Database, name: SettingName): string | null => {
   const row = db.get("SELECT CAST(value AS TEXT) AS value FROM setting WHERE name = ?", name);

@@ -13,7 +13,14 @@ import type { Database } from "../../src/store/Database.ts";
 import { temporaryStore } from "../store/TemporaryStore.ts";
 
 const healthOf = ({ db, agent }: NetworkAgent): Health.Health =>
-  Health.read({ db, agent, contactPolicy: ContactPolicy.open, firewall: "none", now: Date.now() });
+  Health.read({
+    db,
+    agent,
+    contactPolicy: ContactPolicy.open,
+    firewall: "none",
+    storeTrouble: null,
+    now: Date.now(),
+  });
 
 verifies(
   ["MGT-180", "MGT-185"],
@@ -92,7 +99,14 @@ verifies("MGT-181", "that all have recovered is said for seven days after the la
   const db = temporaryStore();
   const day = 86_400_000;
   const restoredAt = (now: number, of: Database = db) =>
-    Health.read({ db: of, agent: null, contactPolicy: ContactPolicy.open, firewall: "none", now }).restored;
+    Health.read({
+      db: of,
+      agent: null,
+      contactPolicy: ContactPolicy.open,
+      firewall: "none",
+      storeTrouble: null,
+      now,
+    }).restored;
   expect(restoredAt(0)).toBeNull();
   db.transaction(() => LostMemory.note(db, day));
   expect(restoredAt(8 * day - 1)).toMatchObject({ at: "1970-01-02T00:00:00.000Z", conversations: 0 });

@@ -46,6 +46,7 @@ const answer = async (request: Request): Promise<unknown> => {
         agent: agent.agent,
         contactPolicy: ContactPolicy.open,
         firewall: "none",
+        storeTrouble: null,
         now: Date.now(),
       }).restored;
     case "close":
