@@ -84,6 +84,7 @@ export const openDatabase = (path: string): DatabaseSync => {
     database.exec("PRAGMA temp_store = MEMORY");
     claim(database);
     migrate(database, "log", logScripts);
+    database.exec(`PRAGMA busy_timeout = ${Limits.busyLookMs}`);
     return database;
   } catch (cause) {
     database.close();

@@ -276,9 +276,10 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
   });
   client.start();
   const running = client;
-  // What a Router delivers now could not be kept. Once it can, everything that waited goes on at once.
+  // What a Router delivers now could not be kept. Once it can, everything that waited goes on at once. A damaged page may be
+  // nobody's but one old record's, so the mailbox goes on as far as it comes.
   const unwatch = storeStanding.subscribe((trouble) => {
-    if (trouble !== null) return running.pause();
+    if (trouble !== null) return trouble.reason === "damaged" ? running.resume() : running.pause();
     running.resume();
     void turns.run(() => undefined).catch(() => undefined);
   });

@@ -32,7 +32,8 @@ const holderOf = (database: DatabaseSync): Holder => {
   try {
     const row = database.prepare("SELECT pid, born FROM holder").get();
     const pid = Number(row?.["pid"] ?? 0);
-    const isAlive = pid > 0 && row?.["born"] != null && ProcessBirth.of(pid) === row["born"];
+    const isAlive =
+      pid > 0 && row !== undefined && row["born"] !== null && ProcessBirth.of(pid) === row["born"];
     return isAlive ? { kind: "process", pid } : unseen;
   } catch {
     return unseen;

@@ -69,7 +69,7 @@ export const explain = (fault: StoreFault): string => {
     case "locked":
       return "another program holds endpoint.sqlite locked: end it, everything goes on by itself";
     case "damaged":
-      return "endpoint.sqlite is damaged: stop the daemon, run `social-harness verify --full`, restore it from a backup; nothing was deleted";
+      return "endpoint.sqlite is damaged or cannot be read: stop the daemon, run `social-harness verify --full`, restore it from a backup; nothing was deleted";
     case "input-output":
       return "the disk of the state folder fails: look at the system's log; everything goes on by itself when it works again";
     case "unavailable":

@@ -37,20 +37,24 @@ const probeMs = 1_000;
 /** The same trouble within this time after its end is the old one: a disk that is nearly full would fill the log. */
 const relapseMs = 60_000;
 
+/** A read that failed, to be done again; null where what failed was a write. */
+type Again = (() => unknown) | null;
+
 /** Tells of every error that leaves the store. */
-const watched = (db: Database, failed: (error: unknown) => void): Database => {
-  const telling = <A>(work: () => A): A => {
+const watched = (db: Database, failed: (error: unknown, again: Again) => void): Database => {
+  const telling = <A>(work: () => A, again: Again = null): A => {
     try {
       return work();
     } catch (error) {
-      failed(error);
+      failed(error, again);
       throw error;
     }
   };
+  const reading = <A>(work: () => A): A => telling(work, work);
   return {
     ...db,
-    get: (sql, ...values) => telling(() => db.get(sql, ...values)),
-    all: (sql, ...values) => telling(() => db.all(sql, ...values)),
+    get: (sql, ...values) => reading(() => db.get(sql, ...values)),
+    all: (sql, ...values) => reading(() => db.all(sql, ...values)),
     run: (sql, ...values) => telling(() => db.run(sql, ...values)),
     transaction: (body) => telling(() => db.transaction(body)),
   };
@@ -62,6 +66,7 @@ export const create = (options: StoreStandingOptions): StoreStanding => {
   let trouble: StoreTrouble | null = null;
   let stopProbe: (() => void) | null = null;
   let last: { readonly reason: StoreFault.StoreFault; readonly endedAt: number } | null = null;
+  let again: Again = null;
   let isSaid = false;
   let closed = false;
 
@@ -97,30 +102,35 @@ export const create = (options: StoreStandingOptions): StoreStanding => {
   const probe = (): void => {
     stopProbe = null;
     try {
+      again?.();
+      again = null;
       db.transaction(() => Settings.put(db, "probed_at", clock()));
     } catch (error) {
       if (!isStoreFailure(error)) throw error;
       const reason = StoreFault.of(error, path);
-      if (trouble?.reason !== "damaged" && trouble?.reason !== reason) begin(reason, error);
+      if (trouble?.reason !== reason) begin(reason, error);
       return watch();
     }
-    // A write that still fits into the log shows no room for the next one, nor that a damaged page is whole.
-    const isOver =
-      trouble === null ||
-      (trouble.reason !== "damaged" && (trouble.reason !== "full" || StoreFault.hasRoom(path)));
-    if (isOver) end();
-    else if (trouble?.reason !== "damaged") watch();
+    // A write that still fits into the log shows no room for the next one.
+    if (trouble?.reason === "full" && !StoreFault.hasRoom(path)) watch();
+    else end();
   };
 
-  const failed = (error: unknown): void => {
+  const failed = (error: unknown, read: Again): void => {
     if (closed || !isStoreFailure(error)) return;
     const reason = StoreFault.of(error, path);
     if (reason === "damaged" && trouble?.reason !== "damaged") {
       stopProbe?.();
       stopProbe = null;
-      return begin(reason, error);
+      again = read;
+      begin(reason, error);
+      // A read is tried again, because a disk that failed to read a page shows itself as this. A page that no write gets
+      // past is the next start's to judge.
+      if (read !== null) watch();
+      return;
     }
     if (trouble !== null || stopProbe !== null) return;
+    again = read;
     // Many programs look into a store for a moment: a lock is a trouble when it lasts.
     if (reason !== "locked") begin(reason, error);
     watch();

@@ -19,6 +19,7 @@ const bench = () => {
   const standing = StoreStanding.create({
     db: {
       ...store,
+      get: (sql, ...values) => failing(() => store.get(sql, ...values)),
       run: (sql, ...values) => failing(() => store.run(sql, ...values)),
       transaction: (body) => failing(() => store.transaction(body)),
     },
@@ -120,7 +121,20 @@ verifies("RUN-112", "a lock is a trouble when it lasts", () => {
   expect(made.lines.map(([, reason]) => reason)).toEqual(["locked", "input-output", "input-output"]);
 });
 
-verifies(["RUN-110", "RUN-111"], "a damaged store stays in trouble until a restart", () => {
+verifies("RUN-111", "a page that could not be read is read again until it can be", () => {
+  const made = bench();
+  made.fail(corrupt);
+  expect(() => made.standing.db.get("SELECT 1 AS one")).toThrow();
+  made.tick();
+  made.tick();
+  expect(made.standing.trouble()?.reason).toBe("damaged");
+  made.fail(null);
+  made.tick();
+  expect(made.standing.trouble()).toBeNull();
+  expect(made.lines).toHaveLength(2);
+});
+
+verifies(["RUN-110", "RUN-111"], "a damage that a write met stays until a restart", () => {
   const made = bench();
   made.fail(full);
   made.write();

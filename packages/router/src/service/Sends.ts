@@ -23,8 +23,8 @@ export interface SendsContext {
   readonly live: ReadonlyMap<AgentId, { readonly mailbox: Mailbox }>;
   /** Keeps the work that a closing Router waits for. */
   readonly track: (work: Promise<void>) => void;
-  /** A commit succeeded or failed. */
-  readonly onCommit: (succeeded: boolean) => void;
+  /** A send is on disk, or the log failed by that. */
+  readonly onLog: (fault: LogError | null) => void;
 }
 
 export interface Sends {
@@ -92,13 +92,13 @@ export const takeSends = (
     const envelopeDigest = Envelope.digestOfText(envelopeText);
     try {
       const result = await store.accept({ envelope, envelopeText, envelopeDigest });
-      context.onCommit(true);
+      context.onLog(null);
       if (result.kind === "rejected") return reject(requestId, result.reason);
       metrics.accepted();
       announce(send, result);
     } catch (error) {
       if (!(error instanceof LogError)) throw error;
-      context.onCommit(false);
+      context.onLog(error);
       refused ??= { messageId: envelope.messageId, reason: "unavailable" };
       reject(requestId, "unavailable");
     }
