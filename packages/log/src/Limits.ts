@@ -23,5 +23,8 @@ export const busyLookEveryMs = 250;
 /** How long units wait for it before they fail: longer than a shell or a backup holds it for. */
 export const busyUnitsMsMax = 15_000;
 
+/** What is left of the write-ahead log when a reader of another process had kept it from being folded. */
+export const walBytesKeptMax = 16_777_216;
+
 /** How often a waiting subscription looks for entries that another process appended to the same file. */
 export const pollMs = 100;

@@ -1,9 +1,11 @@
 // One SQLite file per endpoint: opening, pragmas, migrations, statements and the single write transaction.
 // Every commit is durable (synchronous=FULL) before it returns. Knows no table's meaning.
 
+import { statSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import { migrations } from "./Migrations.ts";
-import { isSqliteError, resultCodeOf } from "./StoreFault.ts";
+import { isReadOnly, isSqliteError, resultCodeOf } from "./StoreFault.ts";
 
 export type Row = Readonly<Record<string, SQLInputValue>>;
 
@@ -90,12 +92,15 @@ const migrate = (sqlite: DatabaseSync, version: number): void => {
  * longer log is folded with fewer writes, and whoever waits for that commit waits more rarely.
  */
 const checkpointPages = 4_000;
+/** What is left of it when a reader of another process had kept it from being folded: about two of these. */
+const walBytesKeptMax = 33_554_432;
 
 /** Looks before it touches: a store of a newer program is left as it is, down to its journal mode. */
 const prepareFile = (sqlite: DatabaseSync): void => {
   const version = versionOf(sqlite);
   sqlite.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
   sqlite.exec(`PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = ${checkpointPages};`);
+  sqlite.exec(`PRAGMA journal_size_limit = ${walBytesKeptMax}`);
   // What a savepoint may have to undo is kept in memory: otherwise every fifth turn wrote it to a temporary file.
   sqlite.exec("PRAGMA temp_store = MEMORY;");
   migrate(sqlite, version);
@@ -103,7 +108,7 @@ const prepareFile = (sqlite: DatabaseSync): void => {
 
 /** Opens the file, makes it ready by `prepare`, and closes it again when that fails. Throws `StoreError`. */
 const opened = (
-  path: string,
+  path: string | URL,
   options: { readonly timeout: number; readonly readOnly?: boolean },
   prepare: (sqlite: DatabaseSync) => void,
 ): DatabaseSync => {
@@ -153,7 +158,19 @@ const prepareSnapshot = (sqlite: DatabaseSync): void => {
  * write fails. Throws `StoreError`.
  */
 export const openSnapshot = (path: string, busyMs = 5_000): Database =>
-  databaseOf(opened(path, { timeout: busyMs, readOnly: true }, prepareSnapshot));
+  databaseOf(opened(asReadable(path), { timeout: busyMs, readOnly: true }, prepareSnapshot));
+
+/**
+ * SQLite makes an index beside a write-ahead log also to read. On a disk that nobody can write to it needs none when it is
+ * told so, as long as no log is left there that would have to be read with the file.
+ */
+const asReadable = (path: string): string | URL => {
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+  if (!isReadOnly(path) || (log !== undefined && log.size > 0)) return path;
+  const url = pathToFileURL(path);
+  url.searchParams.set("immutable", "1");
+  return url;
+};
 
 const databaseOf = (sqlite: DatabaseSync): Database => {
   const prepare = statementsOf(sqlite);

@@ -42,7 +42,8 @@ export const hasRoom = (path: string): boolean => {
   }
 };
 
-const isReadOnly = (path: string): boolean => {
+/** Whether the file's disk takes no writes from anybody. */
+export const isReadOnly = (path: string): boolean => {
   try {
     accessSync(path, constants.W_OK);
     return false;

@@ -10,6 +10,8 @@ export interface SmallDisk {
   /** Takes every free byte. */
   readonly fill: () => void;
   readonly empty: () => void;
+  /** While nothing on it is open for writing. */
+  readonly takeWrites: (are: "taken" | "refused") => void;
   /** Ends it with all that it holds. */
   readonly unmount: () => void;
 }
@@ -51,6 +53,8 @@ export const mount = (path: string, megabytes: number): SmallDisk | NoDisk => {
     path,
     fill: () => takeAll(ballast),
     empty: () => rmSync(ballast, { force: true }),
+    takeWrites: (are) =>
+      void execFileSync("mount", ["-o", `remount,${are === "taken" ? "rw" : "ro"}`, path], { stdio: "pipe" }),
     unmount: () => void execFileSync("umount", ["--lazy", path], { stdio: "pipe" }),
   };
 };

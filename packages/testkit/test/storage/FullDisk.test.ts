@@ -90,3 +90,40 @@ verifies(
   },
   240_000,
 );
+
+verifies(
+  "RUN-115",
+  "C46 a folder on a read-only disk: no daemon starts, in one sentence, and its records can still be verified",
+  async ({ skip }) => {
+    const folder = Town.temporaryFolder();
+    const disk = SmallDisk.mount(join(folder, "small"), 12);
+    if ("why" in disk) return skip(disk.why);
+    onTestFinished(() => {
+      Process.endAll();
+      disk.unmount();
+    });
+    const town = await Town.create(folder);
+    const ann = await town.settle("ann", { folder: disk.path });
+    const bob = await town.settle("bob");
+    await ann.client.call("send_message", { input: { to: "agent:bob", text: "kept" } });
+    expect(await ann.resident.stop(20_000)).toBe(true);
+    disk.takeWrites("refused");
+    for (const more of [[], ["--replace"]]) {
+      const args = ["daemon", "--state", ann.state, "--port", "0", "--json", ...more];
+      const refused = await Process.run(binary, args);
+      const { error } = JSON.parse(refused.stderr) as { error: { reason: string; message: string } };
+      expect([refused.code, error.reason, error.message]).toEqual([
+        1,
+        "state-unavailable",
+        expect.stringContaining("the disk is read-only"),
+      ]);
+    }
+    const verified = await Process.run(binary, ["verify", "--full", "--state", ann.state, "--json"]);
+    expect([verified.code, verified.stderr]).toEqual([0, ""]);
+    disk.takeWrites("taken");
+    await ann.resident.start();
+    expect((await ann.client.call("search_conversations", {})).addresses).toEqual(["agent:bob"]);
+    expect(bob.resident.life()).toBe(1);
+  },
+  120_000,
+);
