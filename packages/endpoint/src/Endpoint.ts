@@ -36,6 +36,7 @@ import type { StateFolder } from "./state/StateFolder.ts";
 import * as Tokens from "./state/Tokens.ts";
 import * as Database from "./store/Database.ts";
 import { check } from "./store/StartUpCheck.ts";
+import * as StoreStanding from "./store/StoreStanding.ts";
 import { version } from "./Version.ts";
 import * as Occurrence from "./webhooks/Occurrence.ts";
 import * as Webhooks from "./webhooks/Webhooks.ts";
@@ -119,8 +120,17 @@ const startLocked = async (
       addresses: testCallbacks.addresses.length,
     });
   }
-  const db = Database.open(stateFolder.database);
-  opened.push(db.close);
+  const store = Database.open(stateFolder.database);
+  opened.push(store.close);
+  const storeStanding = StoreStanding.create({
+    db: store,
+    path: stateFolder.database,
+    clock,
+    schedule,
+    logger,
+  });
+  opened.push(storeStanding.close);
+  const { db } = storeStanding;
   const metrics = Metrics.create(clock());
   const observers = Observers.create(metrics, options.tracer);
   const verifier = metrics.counting(Ed25519.verifier);
@@ -185,6 +195,7 @@ const startLocked = async (
         clock,
         random,
         logger,
+        storeStanding,
         firewall: wall,
         onAdmitted: pending.emit,
         observer: observers,
@@ -233,7 +244,7 @@ const startLocked = async (
     sendMessage: async (input) => sendMessage({ db, agent: active(), registry, random }, input),
     readInbox: ({ cursor }) => {
       active();
-      return Inbox.page(db, cursor);
+      return withReasonsSync(() => Inbox.page(db, cursor));
     },
     acknowledgeDelivery: async (token) => {
       const { turns } = active();
@@ -246,7 +257,7 @@ const startLocked = async (
     },
     readEvent: (eventId) => {
       active();
-      return Inbox.readEvent(db, eventId);
+      return withReasonsSync(() => Inbox.readEvent(db, eventId));
     },
     eventSubscriptionStatus: webhooks.eventSubscriptionStatus,
     revokeEventSubscription: webhooks.revokeEventSubscription,
@@ -291,6 +302,7 @@ const startLocked = async (
       contactPolicy: configuration,
       firewall: firewall?.standing() ?? "none",
       webhook: webhooks.eventSubscriptionStatus(),
+      storeTrouble: storeStanding.trouble(),
       now: clock(),
     });
   const mcp = await startMcpServer({
@@ -329,6 +341,7 @@ const startLocked = async (
     await life.settled();
     await firewall?.close();
     await life.agent()?.close();
+    storeStanding.close();
     db.close();
     lock.release();
   };

@@ -1,10 +1,11 @@
 // Units of work that arrive in one turn of the event loop share one transaction, hence one fsync. A unit that throws is
-// rolled back alone; a commit that fails fails every unit of its group. Nothing settles before the commit.
+// rolled back alone; a commit that fails fails every unit of its group. Nothing settles before the commit. While another
+// process holds the file the units wait and the thread goes on.
 
 import type { DatabaseSync } from "node:sqlite";
 import { LogError } from "./LogError.ts";
 import * as Limits from "./Limits.ts";
-import { faultOf } from "./SqliteFault.ts";
+import { faultOf, isLocked } from "./SqliteFault.ts";
 
 /** Runs one unit inside the open transaction and says how to settle its promise once the group is on disk. */
 interface Unit {
@@ -28,21 +29,33 @@ export const makeGroupCommit = (database: DatabaseSync, committed: () => void): 
   const undo = database.prepare("ROLLBACK TO unit");
   let queue: Array<Unit> = [];
   let scheduled = false;
+  let timer: NodeJS.Timeout | undefined;
+  let draining = false;
+  /** Looks at the present foreign lock so far; counted, because a clock may be set meanwhile. */
+  let looks = 0;
 
-  const runGroup = (group: ReadonlyArray<Unit>): void => {
+  const mayWait = (): boolean => !draining && ++looks * Limits.busyLookEveryMs < Limits.busyUnitsMsMax;
+
+  /** False when another process holds the file and the group, which has not begun, may yet wait for it. */
+  const runGroup = (group: ReadonlyArray<Unit>): boolean => {
     let settlements: ReadonlyArray<() => void>;
+    let begun = false;
     try {
       begin.run();
+      begun = true;
+      looks = 0;
       settlements = group.map((unit) => unit.run());
       commit.run();
     } catch (cause) {
+      if (!begun && isLocked(cause) && mayWait()) return false;
       if (database.isTransaction) rollback.run();
       const fault = faultOf(cause) ?? new LogError("unavailable", "the log could not commit", cause);
       for (const unit of group) unit.reject(fault);
-      return;
+      return true;
     }
     committed();
     for (const settle of settlements) settle();
+    return true;
   };
 
   const flush = (): void => {
@@ -50,7 +63,10 @@ export const makeGroupCommit = (database: DatabaseSync, committed: () => void): 
     const group = queue.slice(0, Limits.groupUnitsMax);
     queue = queue.slice(Limits.groupUnitsMax);
     if (queue.length > 0) schedule();
-    if (group.length > 0) runGroup(group);
+    if (group.length === 0 || runGroup(group)) return;
+    queue = [...group, ...queue];
+    scheduled = true;
+    timer = setTimeout(flush, Limits.busyLookEveryMs);
   };
 
   const schedule = (): void => {
@@ -83,6 +99,9 @@ export const makeGroupCommit = (database: DatabaseSync, committed: () => void): 
   return {
     enqueue,
     drain: () => {
+      draining = true;
+      clearTimeout(timer);
+      database.exec(`PRAGMA busy_timeout = ${Limits.busyMsMax}`);
       while (queue.length > 0) flush();
     },
   };

@@ -15,8 +15,16 @@ export const dedupeSecondsMin = 3_600;
 /** Units of work in one transaction: a few milliseconds of work behind one fsync, so nobody waits long for others. */
 export const groupUnitsMax = 512;
 
-/** How long a write waits for another process that holds the database. Blocks the thread, hence short. */
+/** How long opening and closing wait for another process that holds the database. */
 export const busyMsMax = 2_000;
+/** How long a running service stands still for it at a time, and how often it looks whether it may go on. */
+export const busyLookMs = 100;
+export const busyLookEveryMs = 250;
+/** How long units wait for it before they fail: longer than a shell or a backup holds it for. */
+export const busyUnitsMsMax = 15_000;
+
+/** What is left of the write-ahead log when a reader of another process had kept it from being folded. */
+export const walBytesKeptMax = 16_777_216;
 
 /** How often a waiting subscription looks for entries that another process appended to the same file. */
 export const pollMs = 100;

@@ -1,5 +1,5 @@
 // What SQLite's result codes mean to a user of the log. A code that is not listed is our own mistake (a bad statement,
-// a broken constraint) and stays the error that it is.
+// a broken constraint) and stays the error that it is. The words are for the operator.
 
 import { LogError } from "./LogError.ts";
 
@@ -8,13 +8,33 @@ const unavailable = new Set([3, 5, 6, 7, 8, 9, 10, 13, 14, 15, 22]);
 /** CORRUPT, NOTADB. */
 const damaged = new Set([11, 26]);
 
+/** What is the matter and what helps, where SQLite's own words say less. */
+const explanations: Readonly<Record<number, string>> = {
+  5: "another program holds it locked; end it",
+  8: "it or its disk is read-only; make it writable",
+  10: "the disk fails or is read-only; look at the system's log",
+  13: "its disk is full; make room",
+};
+
+const resultCodeOf = (cause: unknown): number | null =>
+  cause instanceof Error && "errcode" in cause && typeof cause.errcode === "number"
+    ? cause.errcode & 0xff
+    : null;
+
+/** Whether another program holds the file. */
+export const isLocked = (cause: unknown): boolean => resultCodeOf(cause) === 5;
+
 /** The LogError for a fault of the file or the machine; null for anything else. */
 export const faultOf = (cause: unknown): LogError | null => {
   if (cause instanceof LogError) return cause;
-  if (!(cause instanceof Error) || !("errcode" in cause) || typeof cause.errcode !== "number") return null;
-  const code = cause.errcode & 0xff;
+  const code = resultCodeOf(cause);
+  if (!(cause instanceof Error) || code === null) return null;
   if (damaged.has(code)) return new LogError("damaged", "the log's file is not a sound database", cause);
-  if (unavailable.has(code)) return new LogError("unavailable", `the log's file: ${cause.message}`, cause);
+  if (unavailable.has(code)) {
+    const explanation = explanations[code];
+    const words = explanation === undefined ? cause.message : `${cause.message}: ${explanation}`;
+    return new LogError("unavailable", `the log's file: ${words}`, cause);
+  }
   return null;
 };
 

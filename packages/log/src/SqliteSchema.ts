@@ -118,10 +118,12 @@ export const openDatabase = (path: string, known: KnownVersions = {}): DatabaseS
       throw new LogError("unavailable", "the log's file system cannot hold a write-ahead log");
     }
     database.exec("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF");
+    database.exec(`PRAGMA journal_size_limit = ${Limits.walBytesKeptMax}`);
     // What a unit may have to undo stays in memory: a large group would write it to a temporary file first.
     database.exec("PRAGMA temp_store = MEMORY");
     claim(database);
     migrate(database, "log", logScripts);
+    database.exec(`PRAGMA busy_timeout = ${Limits.busyLookMs}`);
     return database;
   } catch (cause) {
     database.close();

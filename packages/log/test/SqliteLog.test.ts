@@ -9,6 +9,7 @@ import { expect } from "vitest";
 import { makeGroupCommit } from "@social-harness/log/GroupCommit";
 import type { Entry } from "@social-harness/log/Log";
 import { openSqliteLog } from "@social-harness/log/SqliteLog";
+import * as Limits from "../src/Limits.ts";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { bytesOf, logSuite, readAll, textOf } from "./suite.ts";
 import { temporaryFolder } from "./TemporaryFolder.ts";
@@ -141,6 +142,36 @@ verifies(
     await log.close();
   },
 );
+
+verifies("RUN-117", "units wait while another process holds the file, and keep their order", async () => {
+  const path = newPath();
+  const log = openSqliteLog(path);
+  const other = new DatabaseSync(path);
+  other.exec("BEGIN IMMEDIATE");
+  const first = log.append("s", bytesOf("1"));
+  const second = log.append("s", bytesOf("2"));
+  // Two looks at the lock: the thread goes on meanwhile.
+  await new Promise((resolve) => setTimeout(resolve, 2 * Limits.busyLookEveryMs));
+  expect((await log.read("s", 1)).length).toBe(0);
+  other.exec("ROLLBACK");
+  other.close();
+  expect([await first, await second]).toEqual([
+    { kind: "appended", position: 1 },
+    { kind: "appended", position: 2 },
+  ]);
+  await log.close();
+});
+
+verifies("RUN-117", "a log that is closed under a foreign lock fails what waits, in words", async () => {
+  const path = newPath();
+  const log = openSqliteLog(path);
+  const other = new DatabaseSync(path);
+  other.exec("BEGIN IMMEDIATE");
+  const waiting = expect(log.append("s", bytesOf("1"))).rejects.toThrow("another program holds it locked");
+  await log.close();
+  await waiting;
+  other.close();
+});
 
 const counter = [
   "CREATE TABLE counter_total (stream TEXT PRIMARY KEY, total INTEGER NOT NULL) STRICT",

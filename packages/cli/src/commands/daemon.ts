@@ -1,4 +1,4 @@
-// `daemon`: runs this profile's endpoint until told to stop. Implements RUN-22 to RUN-24.
+// `daemon`: runs this profile's endpoint until told to stop. Implements RUN-22 to RUN-24 and RUN-118.
 
 import { existsSync } from "node:fs";
 import process from "node:process";
@@ -10,13 +10,14 @@ import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { act, define, withState } from "../Command.ts";
 import * as Daemon from "../daemon/Daemon.ts";
 import * as Flags from "../daemon/Flags.ts";
+import { stopHolder } from "../daemon/Replacing.ts";
 import { joinFirst, pathOf, type StateOptions } from "../daemon/Profile.ts";
 import { failed } from "../Failure.ts";
 import { contactsLine } from "../text/Contacts.ts";
 import { naming } from "../text/Hints.ts";
 import { isServing, releaseParent, untilStopped } from "../Waiting.ts";
 
-type Options = StateOptions & Flags.Flags & { readonly allowTestCallbacks?: true };
+type Options = StateOptions & Flags.Flags & { readonly allowTestCallbacks?: true; readonly replace?: true };
 
 /** What a person has to know to use the other mode; the rest stands in docs/spec/management.md. */
 const modeHelp = `
@@ -39,12 +40,14 @@ export const daemon = (parent: Command): void => {
       examples: [
         ["daemon", "the default profile, MCP on port 7431"],
         ["daemon --profile work --port 0", "another one, on any free port"],
+        ["daemon --replace", "in the place of the one that runs"],
         ["daemon --mode credentials", "only for who shows a token of its folder"],
       ],
     }),
   );
   command.addHelpText("after", modeHelp);
   Flags.withFlags(command);
+  command.option("--replace", "ask the daemon that holds the folder to stop, and wait until it has");
   command.option(testFlag, "for tests alone: callbacks may go where test-callbacks.json of the folder says");
   act<Options, []>(command, async ({ output, options }) => {
     const stopped = untilStopped();
@@ -55,6 +58,11 @@ export const daemon = (parent: Command): void => {
     }
     const folder = StateFolder.open(path);
     const configuration = Configuration.load(folder, Flags.sourcesOf(options));
+    // Only once this one is known to be able to start, as far as that can be known before.
+    if (options.replace === true) {
+      const pid = await output.during("Waiting for the other daemon to stop", stopHolder(folder));
+      if (pid !== null) output.remark(`the daemon with pid ${pid} has stopped`);
+    }
     const running = await output.during(
       "Checking the stored record",
       Daemon.start(folder, configuration, {

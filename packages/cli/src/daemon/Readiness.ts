@@ -45,6 +45,7 @@ const Health = Schema.Struct({
   withdrawingPosts: Count,
   pending: Schema.Array(PendingPost),
   outboxEnvelopes: Count,
+  storeTrouble: Schema.NullOr(Schema.Struct({ ...Explained.fields, since: Schema.String })),
   contacts: Schema.Union([Schema.Literals(["everyone", "known"]), Names]),
   blocked: Names,
 });

@@ -64,7 +64,10 @@ const connectionOf = (health: Readiness.Health): Finding => {
 };
 
 export const standingOf = (health: Readiness.Health): Finding => {
-  const { restored, routerEquivocations, conversationsChanging, pendingPosts, firewall } = health;
+  const { restored, routerEquivocations, conversationsChanging, pendingPosts, firewall, storeTrouble } =
+    health;
+  if (storeTrouble !== null)
+    return broken("standing", storeTrouble.explanation, "docs/operations.md has the table of what helps.");
   if (firewall?.usable === false) {
     return broken(
       "standing",

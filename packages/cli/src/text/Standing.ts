@@ -71,6 +71,12 @@ const restoredLines = ({ style }: Output, { restored }: Health): ReadonlyArray<s
   ];
 };
 
+const storeLines = ({ style }: Output, { storeTrouble }: Health): ReadonlyArray<string> => {
+  if (storeTrouble === null) return [];
+  const { reason, since, explanation } = storeTrouble;
+  return [`Store    ${style("red", visible(reason))} since ${localDate(since)}: ${visible(explanation)}`];
+};
+
 const firewallLines = ({ style }: Output, { firewall }: Health): ReadonlyArray<string> => {
   if (firewall === null) return [];
   const { usable, heldItems, queuedItems } = firewall;
@@ -86,6 +92,7 @@ export const standingLines = (output: Output, health: Health, named: StateOption
   const { routerEquivocations, pendingItems } = health;
   const caught = output.style("red", "signed two orders");
   const lines = [
+    ...storeLines(output, health),
     routerLine(output, health),
     ...restoredLines(output, health),
     ...(routerEquivocations === 0

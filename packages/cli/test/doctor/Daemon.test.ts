@@ -18,6 +18,7 @@ const well: Health = {
   pendingItems: 0,
   firewall: null,
   webhook: null,
+  storeTrouble: null,
   pendingPosts: 0,
   pendingAddresses: [],
   withdrawingPosts: 0,
@@ -48,6 +49,15 @@ verifies(
     expect(standingOf({ ...well, restored: restored(3) })).toMatchObject({
       verdict: "warning",
       message: "3 conversations yet to recover: the state folder is an old copy",
+    });
+    const storeTrouble = {
+      reason: "full",
+      explanation: "the disk is full",
+      since: "2026-01-02T03:04:05.000Z",
+    };
+    expect(standingOf({ ...well, storeTrouble })).toMatchObject({
+      verdict: "broken",
+      message: "the disk is full",
     });
     expect(verdictOf({ conversationsChanging: 1 })).toBe("warning");
     expect(standingOf({ ...well, routerEquivocations: 1 }).next).toContain("social-harness evidence");

@@ -15,6 +15,7 @@ const healthy: Health = {
   routerSince: null,
   routerTrouble: null,
   routerEquivocations: 0,
+  storeTrouble: null,
   routerChanged: null,
   conversationsChanging: 0,
   restored: null,

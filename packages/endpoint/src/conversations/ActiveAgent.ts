@@ -18,8 +18,9 @@ import type { Logger } from "@social-harness/router/Logger";
 import { createOpener, createSealer } from "@social-harness/router/seal/Sealing";
 import type { SealingSecret } from "@social-harness/router/seal/SealingKeys";
 import type { Firewall } from "../firewall/Firewall.ts";
-import type { Database } from "../store/Database.ts";
+import { type Database, isStoreFailure } from "../store/Database.ts";
 import * as Settings from "../store/Settings.ts";
+import type { StoreStanding } from "../store/StoreStanding.ts";
 import * as Turns from "../store/Turns.ts";
 import { type Canary, createCanary } from "../transport/Canary.ts";
 import * as Cards from "../transport/Cards.ts";
@@ -55,6 +56,7 @@ export interface ActiveAgentOptions {
   readonly clock: () => number;
   readonly random: (byteCount: number) => Uint8Array;
   readonly logger: Logger;
+  readonly storeStanding: Pick<StoreStanding, "trouble" | "subscribe">;
   /** Stands between classification and inbox, where there is one. */
   readonly firewall?: Pick<Firewall, "admit" | "committed">;
   /** Commits raised the number of unacknowledged items. */
@@ -97,7 +99,7 @@ const lookupRetryMs = 5_000;
 type Waiter = (outcome: EndedIntent["outcome"] | null) => void;
 
 export const startActiveAgent = async (options: ActiveAgentOptions): Promise<ActiveAgent> => {
-  const { db, card, signer, trust, clock, random, logger } = options;
+  const { db, card, signer, trust, clock, random, logger, storeStanding } = options;
   const timers = createTimers(clock);
   const ownCopies = createOwnCopies();
   const standing = createRouterStanding(clock);
@@ -176,7 +178,8 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
         conversations.feedEach(turn, due, { kind: "tick" });
       })
       .catch((error: unknown) => {
-        logger("error", "the store refused a timer; it is tried again", { error: String(error) });
+        if (!isStoreFailure(error))
+          logger("error", "a timer met a defect; it is tried again", { error: String(error) });
         timers.wakeAt(clock() + lookupRetryMs, fireTimers);
       });
   };
@@ -190,9 +193,8 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
       })
       .catch((error: unknown) => {
         if (closing) return;
-        logger("error", "the store refused to note the lost memory; it is tried again", {
-          error: String(error),
-        });
+        if (!isStoreFailure(error))
+          logger("error", "the lost memory could not be told; it is tried again", { error: String(error) });
         timers.once("tell", lookupRetryMs, () => tellForgotten(null));
       });
   };
@@ -228,7 +230,7 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
         }),
       )
       .catch((error: unknown) => {
-        if (!(error instanceof RegistryError))
+        if (!(error instanceof RegistryError) && !isStoreFailure(error))
           logger("error", "held envelopes stay", { error: String(error) });
         timers.once(`lookup ${agentId}`, lookupRetryMs, () => lookUp(agentId));
       });
@@ -280,7 +282,9 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
     onGap: link.onGap,
     onDisconnected: (reason, cause) => {
       const trouble = standing.disconnected(reason, cause);
-      if (trouble !== null) logger("warn", "the Router is not connected", { ...trouble });
+      // A store in trouble has been said already, and ends the connection.
+      const isSaid = reason === "delivery-failed" && storeStanding.trouble() !== null;
+      if (trouble !== null && !isSaid) logger("warn", "the Router is not connected", { ...trouble });
       link.onDisconnected(reason);
     },
   });
@@ -306,12 +310,30 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
     lookUp(row["sender_agent_id"] as AgentId);
   }
   timers.every(sweepMs, () => {
-    void turns
-      .run(expire)
-      .catch((error: unknown) => logger("error", "the store refused a sweep", { error: String(error) }));
+    void turns.run(expire).catch((error: unknown) => {
+      if (!isStoreFailure(error)) logger("error", "a sweep met a defect", { error: String(error) });
+    });
   });
   client.start();
   const running = client;
+  // What a Router delivers now could not be kept. Once it can, everything that waited goes on at once. A damaged page may be
+  // nobody's but one old record's, so the mailbox goes on as far as it comes.
+  const unwatch = storeStanding.subscribe((trouble) => {
+    if (trouble !== null) return trouble.reason === "damaged" ? running.resume() : running.pause();
+    running.resume();
+    void turns.run(() => undefined).catch(() => undefined);
+  });
+  /** Spares the next start some work; without it nothing is lost. */
+  const closeBooks = (): void => {
+    try {
+      db.transaction(() => {
+        forget(db, sender.accepted());
+        moveCheckpoint(db, 1);
+      });
+    } catch (error) {
+      if (!isStoreFailure(error)) throw error;
+    }
+  };
   const endWaits = (): void => {
     closing = true;
     for (const resolvers of waiters.values()) for (const ended of resolvers) ended(null);
@@ -340,13 +362,11 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
     endWaits,
     close: async () => {
       endWaits();
+      unwatch();
       await running.close();
       timers.close();
       await turns.close();
-      db.transaction(() => {
-        forget(db, sender.accepted());
-        moveCheckpoint(db, 1);
-      });
+      closeBooks();
     },
   };
 };

@@ -8,7 +8,7 @@ import type { ConversationId } from "@social-harness/protocol/identity/Identifie
 import type { Logger } from "@social-harness/router/Logger";
 import type { Random } from "../ingress/Inbox.ts";
 import { causeOf } from "../state/Log.ts";
-import type { Database } from "../store/Database.ts";
+import { type Database, isStoreFailure } from "../store/Database.ts";
 import * as Limits from "./Limits.ts";
 import * as Queue from "./Queue.ts";
 import type { Verdict } from "./Verdict.ts";
@@ -100,10 +100,11 @@ export const start = (options: WorkersOptions): Workers => {
       await settle(conversationId);
     } catch (error) {
       if (signal.aborted) return;
-      logger("error", "a queued message could not be judged and stays queued", {
-        conversation: conversationId,
-        ...causeOf(error),
-      });
+      if (!isStoreFailure(error))
+        logger("error", "a queued message could not be judged and stays queued", {
+          conversation: conversationId,
+          ...causeOf(error),
+        });
       // What cannot be read stays so; all else may pass.
       if (!(error instanceof DecodeError)) void tryLater(conversationId);
     }

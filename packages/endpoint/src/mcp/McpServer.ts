@@ -13,6 +13,7 @@ import { type Health, isReady } from "../operations/Health.ts";
 import type { Owner } from "../operations/Owner.ts";
 import type { Operations } from "../operations/Operations.ts";
 import { causeOf } from "../state/Log.ts";
+import { isStoreFailure } from "../store/Database.ts";
 import * as Call from "./Call.ts";
 import type { Caller } from "./Caller.ts";
 import * as Connections from "./Connections.ts";
@@ -98,7 +99,7 @@ const answerHealth = (outgoing: ServerResponse, { health, logger }: McpServerOpt
   try {
     standing = health();
   } catch (error) {
-    logger("error", "the standing cannot be read", causeOf(error));
+    if (!isStoreFailure(error)) logger("error", "the standing cannot be read", causeOf(error));
     const message = "The endpoint's store cannot be read. Its log says why.";
     return refuse(outgoing, 503, { code: codes.internalError, message });
   }

@@ -15,6 +15,7 @@ import { OperationError } from "../operations/OperationError.ts";
 import type { TestResult } from "../operations/EventSubscription.ts";
 import type { Owner, ProbeInput, RoundResult, WithdrawResult } from "../operations/Owner.ts";
 import { causeOf } from "../state/Log.ts";
+import { isStoreFailure } from "../store/Database.ts";
 import type { Trip } from "../transport/Canary.ts";
 import * as Gate from "./Gate.ts";
 import * as RequestBody from "./RequestBody.ts";
@@ -98,7 +99,7 @@ const replyTo = async (incoming: IncomingMessage, { owner, logger }: OwnerPathsO
     if (error instanceof OperationError && error.reason === "not-registered") {
       return { status: 409, body: { kind: "not-registered" } };
     }
-    logger("error", "what the owner asked for failed", causeOf(error));
+    if (!isStoreFailure(error)) logger("error", "what the owner asked for failed", causeOf(error));
     return { status: 503, body: { kind: "failed" } };
   }
 };

@@ -1,6 +1,6 @@
 // How the endpoint stands, for its owner: what `GET /readyz` answers and `status` shows. Read at the moment of asking, from
-// the store and from the running agent; never served to a runtime. Implements MGT-14, MGT-180, MGT-181, ING-201
-// and RUN-17.
+// the store and from the running agent; never served to a runtime. Implements MGT-14, MGT-180, MGT-181, ING-201,
+// RUN-17 and RUN-113.
 
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
 import type { ActiveAgent } from "../conversations/ActiveAgent.ts";
@@ -11,6 +11,8 @@ import * as HoldRows from "../firewall/HoldRows.ts";
 import * as Queue from "../firewall/Queue.ts";
 import * as Inbox from "../ingress/Inbox.ts";
 import type { Database } from "../store/Database.ts";
+import type { StoreFault } from "../store/StoreFault.ts";
+import type { StoreTrouble } from "../store/StoreStanding.ts";
 import * as Equivocations from "../transport/Equivocations.ts";
 import type { RouterTrouble } from "../transport/RouterStanding.ts";
 import * as RouterTerms from "../transport/RouterTerms.ts";
@@ -65,6 +67,12 @@ export interface Health {
   /** What each of them waits for: at most `shownMax`, the newest first. */
   readonly pending: ReadonlyArray<PendingPosts.PendingPost>;
   readonly outboxEnvelopes: number;
+  /** What keeps the store from its work, or null; `since` in UTC. */
+  readonly storeTrouble: {
+    readonly reason: StoreFault;
+    readonly since: string;
+    readonly explanation: string;
+  } | null;
   /** The contact policy in force. */
   readonly contacts: "everyone" | "known" | ReadonlyArray<AgentName>;
   readonly blocked: ReadonlyArray<AgentName>;
@@ -113,6 +121,9 @@ const webhookOf = (status: EventSubscriptionStatus): Health["webhook"] => {
   return standing;
 };
 
+const storeTroubleOf = (trouble: StoreTrouble | null): Health["storeTrouble"] =>
+  trouble === null ? null : { ...trouble, since: new Date(trouble.since).toISOString() };
+
 export interface HealthOptions {
   readonly db: Database;
   /** null before registration. */
@@ -120,6 +131,8 @@ export interface HealthOptions {
   readonly contactPolicy: ContactPolicy;
   readonly firewall: Firewall.Standing;
   readonly webhook: EventSubscriptionStatus;
+  /** Null while the store works. */
+  readonly storeTrouble: StoreTrouble | null;
   /** Epoch milliseconds. */
   readonly now: number;
 }
@@ -146,10 +159,12 @@ export const read = (options: HealthOptions): Health => {
     withdrawingPosts: PendingPosts.countWithdrawing(db),
     pending: agent === null ? [] : PendingPosts.newest(db, agent.card.agentId, shownMax),
     outboxEnvelopes: Number(db.get("SELECT count(*) AS n FROM outbox")?.["n"]),
+    storeTrouble: storeTroubleOf(options.storeTrouble),
     contacts,
     blocked,
   };
 };
 
 /** Whether the endpoint does everything that is in its own hands: what waits for other members waits for them. */
-export const isReady = ({ registered, routerConnected }: Health): boolean => registered && routerConnected;
+export const isReady = ({ registered, routerConnected, storeTrouble }: Health): boolean =>
+  registered && routerConnected && storeTrouble === null;

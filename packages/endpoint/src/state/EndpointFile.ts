@@ -9,7 +9,7 @@ import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import * as Configuration from "./Configuration.ts";
 import * as PrivateFile from "./PrivateFile.ts";
-import { StateError } from "./StateError.ts";
+import { codeOf, StateError } from "./StateError.ts";
 import type { StateFolder } from "./StateFolder.ts";
 
 const Version = Schema.String.check(Schema.isPattern(/^[0-9A-Za-z.+-]{1,64}$/));
@@ -29,8 +29,17 @@ const decode = Closed.bytesDecoder(schema, { bytesMax, depthMax: 1 });
 export const write = (folder: StateFolder, endpoint: Endpoint): void =>
   PrivateFile.replace(folder.endpoint, CanonicalJson.encode(endpoint));
 
-/** Also at start-up, once the lock is held: what an earlier daemon left behind leads nowhere. */
-export const remove = (folder: StateFolder): void => rmSync(folder.endpoint, { force: true });
+/**
+ * Also at start-up, once the lock is held: what an earlier daemon left behind leads nowhere. Where the disk takes no change
+ * the file stays, as after a kill.
+ */
+export const remove = (folder: StateFolder): void => {
+  try {
+    rmSync(folder.endpoint, { force: true });
+  } catch (error) {
+    if (codeOf(error) === undefined) throw error;
+  }
+};
 
 /** How to reach the daemon of this folder, or null when none is ready. */
 export const read = (folder: StateFolder): Endpoint | null => {

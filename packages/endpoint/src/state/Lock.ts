@@ -1,9 +1,11 @@
 // One daemon a state folder. The kernel holds the lock, through SQLite's own on a small database: it goes by the file
 // itself, so symlinks and bind mounts lead to the same one, and it ends with the process, so nothing can be stale.
-// Implements RUN-21.
+// Implements RUN-21 and RUN-119.
 
 import { DatabaseSync } from "node:sqlite";
-import { codeOf, StateError } from "./StateError.ts";
+import * as StoreFault from "../store/StoreFault.ts";
+import * as ProcessBirth from "./ProcessBirth.ts";
+import { StateError } from "./StateError.ts";
 import type { StateFolder } from "./StateFolder.ts";
 
 export interface Lock {
@@ -13,38 +15,101 @@ export interface Lock {
 /** Long enough for others that start at this moment to look and leave, so that one of them all gets the folder. */
 const waitMs = 250;
 
-/** SQLite's primary result codes, the low byte of `errcode`. */
-const busy = 5;
-const corrupt = new Set([11, 26]);
+/** Who holds the lock. */
+export type Holder =
+  /** That process and no later one of its pid. */
+  | { readonly kind: "process"; readonly pid: number }
+  /** It cannot be seen from here: it is just starting, runs in another container, or is of an older program. */
+  | { readonly kind: "unseen" };
 
-const resultCodeOf = (error: unknown): number | null =>
-  codeOf(error) === "ERR_SQLITE_ERROR" && "errcode" in (error as object)
-    ? Number((error as { readonly errcode: unknown }).errcode) & 0xff
-    : null;
+const unseen: Holder = { kind: "unseen" };
 
-/** A writer shuts out writers only: whoever is refused can still read who holds the folder. */
-const holderOf = (database: DatabaseSync): number | null => {
+/**
+ * A writer shuts out writers only: whoever is refused can still read who holds the folder. Between the kill of one holder and
+ * the first word of the next the row names the dead one, whose pid may be another program's by now: hence its birth.
+ */
+const holderOf = (database: DatabaseSync): Holder => {
   try {
-    return Number(database.prepare("SELECT pid FROM holder").get()?.pid ?? null) || null;
+    const row = database.prepare("SELECT pid, born FROM holder").get();
+    const pid = Number(row?.["pid"] ?? 0);
+    const isAlive =
+      pid > 0 && row !== undefined && row["born"] !== null && ProcessBirth.of(pid) === row["born"];
+    return isAlive ? { kind: "process", pid } : unseen;
   } catch {
-    return null;
+    return unseen;
+  }
+};
+
+/** SQLite says less of a disk than the disk does: a full and a read-only one are told apart from the rest. */
+const whyNot = (folder: StateFolder, error: unknown): string => {
+  switch (StoreFault.of(error, folder.lock)) {
+    case "full":
+      return "the disk is full: make room and start again";
+    case "read-only":
+      return "the disk is read-only: make it writable and start again";
+    case "locked":
+    case "damaged":
+    case "input-output":
+    case "unavailable":
+      return "check the disk";
   }
 };
 
 const refuse = (folder: StateFolder, database: DatabaseSync, error: unknown): never => {
-  const code = resultCodeOf(error);
-  if (code === busy) {
-    const pid = holderOf(database);
-    const holder = pid === null ? "another daemon that is just starting" : `the daemon with pid ${pid}`;
-    throw new StateError("held", `${folder.path} is in use by ${holder}: stop it, or choose another --state`);
+  const fault = StoreFault.of(error, folder.lock);
+  if (fault === "locked") {
+    const holder = holderOf(database);
+    const words =
+      holder.kind === "process"
+        ? `the daemon with pid ${holder.pid}`
+        : "another daemon, which is just starting or cannot be seen from here";
+    throw new StateError("held", `${folder.path} is in use by ${words}: stop it, or choose another --state`);
   }
-  if (code !== null && corrupt.has(code)) {
+  if (fault === "damaged") {
     throw new StateError(
       "malformed",
       `${folder.lock} is damaged: make sure that no daemon runs on ${folder.path}, then delete that one file and start again`,
     );
   }
-  throw new StateError("unavailable", `${folder.lock} cannot be locked: check the disk`, { cause: error });
+  throw new StateError("unavailable", `${folder.lock} cannot be locked: ${whyNot(folder, error)}`, {
+    cause: error,
+  });
+};
+
+const open = (folder: StateFolder): DatabaseSync => {
+  try {
+    return new DatabaseSync(folder.lock, { timeout: waitMs });
+  } catch (error) {
+    throw new StateError("unavailable", `${folder.lock} cannot be opened: ${whyNot(folder, error)}`, {
+      cause: error,
+    });
+  }
+};
+
+/** An older program made the table without the births. */
+const prepare = (database: DatabaseSync): void => {
+  database.exec("CREATE TABLE IF NOT EXISTS holder (one INTEGER PRIMARY KEY CHECK (one = 1), pid INTEGER)");
+  const hasBirths = "SELECT 1 FROM pragma_table_info('holder') WHERE name = 'born'";
+  if (database.prepare(hasBirths).get() === undefined)
+    database.exec("ALTER TABLE holder ADD COLUMN born TEXT");
+};
+
+const isOwn = (database: DatabaseSync): boolean =>
+  database.prepare("SELECT pid FROM holder").get()?.["pid"] === process.pid;
+
+/** Writes down who holds the folder, then holds it: a second transaction, which stays open, is the lock. */
+const hold = (database: DatabaseSync, born: string | null): void => {
+  do {
+    // Again where another wrote between the two and did not get the lock: the row must name whoever has it.
+    if (database.isTransaction) database.exec("ROLLBACK");
+    database.exec("BEGIN IMMEDIATE");
+    prepare(database);
+    database
+      .prepare("INSERT OR REPLACE INTO holder (one, pid, born) VALUES (1, ?, ?)")
+      .run(process.pid, born);
+    database.exec("COMMIT");
+    database.exec("BEGIN IMMEDIATE");
+  } while (!isOwn(database));
 };
 
 /**
@@ -52,19 +117,9 @@ const refuse = (folder: StateFolder, database: DatabaseSync, error: unknown): ne
  * Nobody else in the process may open the lock file: closing any descriptor of it would give the lock away.
  */
 export const acquire = (folder: StateFolder): Lock => {
-  let database: DatabaseSync;
+  const database = open(folder);
   try {
-    database = new DatabaseSync(folder.lock, { timeout: waitMs });
-  } catch (error) {
-    throw new StateError("unavailable", `${folder.lock} cannot be opened: check the disk`, { cause: error });
-  }
-  try {
-    database.exec("BEGIN IMMEDIATE");
-    database.exec("CREATE TABLE IF NOT EXISTS holder (one INTEGER PRIMARY KEY CHECK (one = 1), pid INTEGER)");
-    database.prepare("INSERT OR REPLACE INTO holder (one, pid) VALUES (1, ?)").run(process.pid);
-    database.exec("COMMIT");
-    // This second transaction is the lock. Whoever came between the two wins, and this process is refused.
-    database.exec("BEGIN IMMEDIATE");
+    hold(database, ProcessBirth.of(process.pid));
   } catch (error) {
     try {
       refuse(folder, database, error);
@@ -73,4 +128,18 @@ export const acquire = (folder: StateFolder): Lock => {
     }
   }
   return { release: () => database.close() };
+};
+
+/** Who holds the folder at this moment, or null when nobody does. Not for a process that holds it: see `acquire`. */
+export const look = (folder: StateFolder): Holder | null => {
+  const database = open(folder);
+  try {
+    database.exec("BEGIN IMMEDIATE");
+    return null;
+  } catch (error) {
+    if (StoreFault.isLocked(error)) return holderOf(database);
+    return refuse(folder, database, error);
+  } finally {
+    database.close();
+  }
 };

@@ -1,8 +1,8 @@
 // The endpoint's log: one JSON object a line, files that rotate by size, levels. Fields are ids, counts and closed
-// reasons; whatever still looks like a secret is struck out. A log that cannot be written stops nothing.
-// Implements RUN-25.
+// reasons; whatever still looks like a secret is struck out. A log that cannot be written stops nothing, and what it was to
+// say is written once it can. Implements RUN-25 and RUN-116.
 
-import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "@social-harness/router/Logger";
 import * as LogFiles from "./LogFiles.ts";
@@ -37,6 +37,9 @@ export interface Log {
   readonly write: (level: Level, event: string, fields?: Fields) => void;
   readonly close: () => void;
 }
+
+/** Lines that wait for a disk that takes none: what comes after them is counted. */
+const linesKeptMax = 64;
 
 /** More of a text than this is never looked at: what is thrown may be of any length. */
 const causeCharactersMax = 65_536;
@@ -91,7 +94,12 @@ const openFile = (folder: string, bytesMax: number, olderMax: number): File => {
       current();
       const size = Buffer.byteLength(line, "utf8");
       if (bytes > 0 && bytes + size > bytesMax) rotate();
-      writeSync(current(), line);
+      const taken = writeSync(current(), line);
+      if (taken < size) {
+        // The disk became full within the line: half of one helps nobody.
+        ftruncateSync(current(), bytes);
+        throw new Error("the disk took a part of a line");
+      }
       bytes += size;
     },
     close,
@@ -105,6 +113,17 @@ export const open = (options: LogOptions): Log => {
     options.olderFilesMax ?? LogFiles.olderFilesMax,
   );
   let lost = 0;
+  /** Lines that the disk did not take, the oldest first: a full disk is what the log must tell of above all. */
+  let kept: ReadonlyArray<string> = [];
+
+  /** Appends the line behind those that were kept. Those that the disk takes are gone from `kept`, whatever becomes of the rest. */
+  const append = (line: string): void => {
+    kept = [...kept, line];
+    while (kept[0] !== undefined) {
+      file.append(kept[0]);
+      kept = kept.slice(1);
+    }
+  };
 
   /** What must not appear in this line. A token that cannot be read is no reason to lose the line. */
   const secretsNow = (): ReadonlyArray<string> => {
@@ -134,10 +153,11 @@ export const open = (options: LogOptions): Log => {
       ...(lost === 0 ? {} : { linesLost: lost }),
     };
     try {
-      file.append(`${JSON.stringify(line)}\n`);
+      append(`${JSON.stringify(line)}\n`);
       lost = 0;
     } catch {
-      lost += 1;
+      lost = kept.length > linesKeptMax ? lost + 1 : 0;
+      kept = kept.slice(0, linesKeptMax);
     }
   };
 

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { codeOf, StateError } from "./StateError.ts";
+import { codeOf, remedyOf, StateError } from "./StateError.ts";
 
 const ownerOnly = 0o600;
 const othersMask = 0o077;
@@ -48,7 +48,7 @@ const staged = (path: string, text: string, publish: (staging: string) => void):
 
 const refusing = (path: string, error: unknown): never => {
   if (error instanceof StateError) throw error;
-  throw new StateError("unavailable", `${path} cannot be written (${codeOf(error)}): check the disk`, {
+  throw new StateError("unavailable", `${path} cannot be written: ${remedyOf(error)}`, {
     cause: error,
   });
 };
@@ -98,6 +98,6 @@ export const read = (path: string, bytesMax: number): string | null => {
   } catch (error) {
     if (codeOf(error) === "ENOENT") return null;
     if (error instanceof StateError) throw error;
-    throw new StateError("unavailable", `${path} cannot be read (${codeOf(error)})`, { cause: error });
+    throw new StateError("unavailable", `${path} cannot be read: ${remedyOf(error)}`, { cause: error });
   }
 };

@@ -28,6 +28,22 @@ export class StateError extends Error {
   }
 }
 
+/** What a disk that refuses is asked for, by the code of the system call. */
+const remedies: Readonly<Record<string, string>> = {
+  ENOSPC: "the disk is full: make room and start again",
+  EDQUOT: "its user's share of the disk is used up: make room and start again",
+  EROFS: "the disk is read-only: make it writable and start again",
+  EIO: "the disk fails: look at the system's log",
+  EACCES: "it may not be written by this user: check its owner and mode",
+};
+
+/** Why a step on the disk failed and what to do, behind a colon; the code itself where nothing better is known. */
+export const remedyOf = (error: unknown): string => {
+  const code = codeOf(error);
+  if (code === undefined) return "check the disk";
+  return Object.hasOwn(remedies, code) ? (remedies[code] as string) : `check the disk (${code})`;
+};
+
 /** The code of a failed system call, `EEXIST` for example. */
 export const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;

@@ -4,7 +4,7 @@
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
 import * as PrivateFile from "./PrivateFile.ts";
-import { codeOf, StateError } from "./StateError.ts";
+import { codeOf, remedyOf, StateError } from "./StateError.ts";
 
 export interface StateFolder {
   readonly path: string;
@@ -78,8 +78,10 @@ const makePrivate = (path: string): void => {
     closeSync(openSync(path, "wx", 0o600));
   } catch (error) {
     // Present, or on a disk that takes no writes: whoever opens the database finds out and says so.
-    if (codeOf(error) !== "EEXIST" && codeOf(error) !== "EROFS" && codeOf(error) !== "EACCES") throw error;
-    if (codeOf(error) !== "EEXIST") return;
+    if (codeOf(error) === "EROFS" || codeOf(error) === "EACCES") return;
+    if (codeOf(error) !== "EEXIST") {
+      throw new StateError("unavailable", `${path} cannot be made: ${remedyOf(error)}`, { cause: error });
+    }
   }
   PrivateFile.checkPrivate(path);
 };

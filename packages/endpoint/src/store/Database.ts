@@ -3,8 +3,10 @@
 
 import { existsSync, statSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import * as Schema from "./Schema.ts";
 import { StoreError } from "./StoreError.ts";
+import { isReadOnly, isSqliteError, resultCodeOf } from "./StoreFault.ts";
 
 export type Row = Readonly<Record<string, SQLInputValue>>;
 
@@ -39,12 +41,6 @@ const statementsOf = (sqlite: DatabaseSync) => {
 /** Primary result codes of SQLite that say what is wrong with the file itself. */
 const damaged: ReadonlySet<number> = new Set([/* CORRUPT */ 11, /* NOTADB */ 26]);
 
-const isSqliteError = (error: unknown): error is Error =>
-  error instanceof Error && "code" in error && error.code === "ERR_SQLITE_ERROR";
-
-const resultCodeOf = (error: unknown): number =>
-  isSqliteError(error) && "errcode" in error && typeof error.errcode === "number" ? error.errcode & 0xff : 0;
-
 const sqliteReadOnly = 8;
 
 /** What an error of SQLite means to whoever opens or checks a store; any other error stays what it is. */
@@ -64,10 +60,13 @@ export const explained = (error: unknown): unknown => {
  * longer log is folded with fewer writes, and whoever waits for that commit waits more rarely.
  */
 const checkpointPages = 4_000;
+/** What is left of it when a reader of another process had kept it from being folded: about two of these. */
+const walBytesKeptMax = 33_554_432;
 
 const prepareFile = (sqlite: DatabaseSync): void => {
   sqlite.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
   sqlite.exec(`PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = ${checkpointPages};`);
+  sqlite.exec(`PRAGMA journal_size_limit = ${walBytesKeptMax}`);
   // What a savepoint may have to undo is kept in memory: otherwise every fifth turn wrote it to a temporary file.
   sqlite.exec("PRAGMA temp_store = MEMORY;");
   Schema.bringUp(sqlite);
@@ -75,7 +74,7 @@ const prepareFile = (sqlite: DatabaseSync): void => {
 
 /** Opens the file, makes it ready by `prepare`, and closes it again when that fails. Throws `StoreError`. */
 const opened = (
-  path: string,
+  path: string | URL,
   options: { readonly timeout: number; readonly readOnly?: boolean },
   prepare: (sqlite: DatabaseSync) => void,
 ): DatabaseSync => {
@@ -95,11 +94,20 @@ const opened = (
 };
 
 /**
- * Opens or creates the store. `busyMs`: how long to wait for a foreign lock before a write fails. Throws `StoreError`.
+ * How long a write of a running endpoint waits for a foreign lock: the whole process stands still meanwhile. Whoever can
+ * wait longer comes again.
  */
+const busyMsMax = 100;
+
+/** Opens or creates the store. `busyMs`: how long to wait for a foreign lock before opening fails. Throws `StoreError`. */
 export const open = (path: string, busyMs = 5_000): Database => {
   lookAt(path, busyMs);
-  return databaseOf(opened(path, { timeout: busyMs }, prepareFile));
+  return databaseOf(
+    opened(path, { timeout: busyMs }, (sqlite) => {
+      prepareFile(sqlite);
+      sqlite.exec(`PRAGMA busy_timeout = ${Math.min(busyMs, busyMsMax)}`);
+    }),
+  );
 };
 
 /**
@@ -128,7 +136,19 @@ const prepareSnapshot = (sqlite: DatabaseSync): void => {
  * write fails. Throws `StoreError`.
  */
 export const openSnapshot = (path: string, busyMs = 5_000): Database =>
-  databaseOf(opened(path, { timeout: busyMs, readOnly: true }, prepareSnapshot));
+  databaseOf(opened(asReadable(path), { timeout: busyMs, readOnly: true }, prepareSnapshot));
+
+/**
+ * SQLite makes an index beside a write-ahead log also to read. On a disk that nobody can write to it needs none when it is
+ * told so, as long as no log is left there that would have to be read with the file.
+ */
+const asReadable = (path: string): string | URL => {
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+  if (!isReadOnly(path) || (log !== undefined && log.size > 0)) return path;
+  const url = pathToFileURL(path);
+  url.searchParams.set("immutable", "1");
+  return url;
+};
 
 const databaseOf = (sqlite: DatabaseSync): Database => {
   const prepare = statementsOf(sqlite);

@@ -22,7 +22,9 @@ export type SettingName =
   /** The digest of the backup that the store came from, where it came from one. */
   | "restored_from"
   /** The last record sequence whose signatures a start-up or a stop has verified. */
-  | "verified_sequence";
+  | "verified_sequence"
+  /** When a store in trouble was last written to, to see whether it can be: see StoreStanding.ts. */
+  | "probed_at";
 
 export const text = (db: Database, name: SettingName): string | null => {
   const row = db.get("SELECT CAST(value AS TEXT) AS value FROM setting WHERE name = ?", name);

@@ -10,7 +10,7 @@ import type { RouterClient } from "@social-harness/router/client/RouterClient";
 import type { Sealer } from "@social-harness/router/seal/Sealing";
 import * as Envelope from "@social-harness/router/wire/Envelope";
 import type { Asked, Send } from "../conversations/Conversations.ts";
-import type { Database } from "../store/Database.ts";
+import { type Database, isStoreFailure } from "../store/Database.ts";
 import * as Settings from "../store/Settings.ts";
 import * as Cards from "./Cards.ts";
 import * as LaneHeads from "./LaneHeads.ts";
@@ -127,11 +127,11 @@ export const createOutboxSender = (options: OutboxSenderOptions): OutboxSender =
     });
   };
 
-  const waiting = (room: number): ReadonlyArray<Enqueued> =>
+  const rowsAfter = (last: number, room: number): ReadonlyArray<Enqueued> =>
     db
       .all(
         "SELECT sequence, message_id, envelope FROM outbox WHERE sequence > ? ORDER BY sequence LIMIT ?",
-        lastSent,
+        last,
         room,
       )
       .map((row) => ({
@@ -140,12 +140,24 @@ export const createOutboxSender = (options: OutboxSenderOptions): OutboxSender =
         text: row["envelope"] as string,
       }));
 
+  /** What is to be sent next; null while the store cannot be read, which the next pump asks again. */
+  const waiting = (room: number): ReadonlyArray<Enqueued> | null => {
+    try {
+      return rowsAfter(lastSent, room);
+    } catch (error) {
+      if (!isStoreFailure(error)) throw error;
+      isLevel = false;
+      return null;
+    }
+  };
+
   const pump = (added: ReadonlyArray<Enqueued> = []): void => {
     enqueued = added.at(-1)?.sequence ?? enqueued;
     const room = inFlightMax - inFlight;
     if (room <= 0 || (isLevel && lastSent === enqueued) || !options.maySend()) return;
     const isAtHand = isLevel && added[0]?.sequence === lastSent + 1;
     const rows = isAtHand ? added.slice(0, room) : waiting(room);
+    if (rows === null) return;
     for (const row of rows) send(row);
     isLevel = rows.length < room || lastSent === enqueued;
     if (isLevel) lastSent = enqueued;

@@ -11,7 +11,7 @@ import type { Delivery, DisconnectReason, Gap, ReadyState } from "@social-harnes
 import { allIds, type Conversation } from "../conversations/ConversationRows.ts";
 import type { Connection, Conversations, Turn, Work } from "../conversations/Conversations.ts";
 import * as LostMemory from "../conversations/LostMemory.ts";
-import type { Database } from "../store/Database.ts";
+import { type Database, isStoreFailure } from "../store/Database.ts";
 import * as Settings from "../store/Settings.ts";
 import type { Pace, Turns } from "../store/Turns.ts";
 import type { Inbound } from "./Inbound.ts";
@@ -137,7 +137,8 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
       current.folded = false;
       // Whether the store is bound to this Router is what failed, perhaps: nothing leaves over what is left of the connection.
       current.bound = false;
-      logger("error", "the mailbox could not be taken further; it comes again", { error: String(error) });
+      if (!isStoreFailure(error))
+        logger("error", "the mailbox could not be taken further; it comes again", { error: String(error) });
       if (current === session) options.refuse();
       return false;
     } finally {

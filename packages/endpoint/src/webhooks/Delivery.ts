@@ -5,7 +5,7 @@
 import type { Logger } from "@social-harness/router/Logger";
 import * as Inbox from "../ingress/Inbox.ts";
 import { causeOf } from "../state/Log.ts";
-import type { Database } from "../store/Database.ts";
+import { type Database, isStoreFailure } from "../store/Database.ts";
 import * as Attempts from "./Attempts.ts";
 import * as LifeCycle from "./LifeCycle.ts";
 import * as Limits from "./Limits.ts";
@@ -78,9 +78,10 @@ export const create = (options: DeliveryOptions): Delivery => {
     stopTimer = schedule(Math.min(Math.max(delayMs, 0), Limits.leaseMsMax), wake);
   };
 
-  /** A store that fails now may not fail later; nothing has been lost but time. */
+  /** A store that fails now may not fail later; nothing has been lost but time, and its trouble is said by the store itself. */
   const retryLater = (error: unknown): void => {
-    logger("error", "a webhook delivery cannot go on; it is tried again", causeOf(error));
+    if (!isStoreFailure(error))
+      logger("error", "a webhook delivery met a defect; it is tried again", causeOf(error));
     if (!stopped) wakeIn(Limits.storeRetryMs);
   };
 

@@ -32,6 +32,7 @@ export const healthy: Health = {
   routerSince: "2026-07-28T00:00:00.000Z",
   routerTrouble: null,
   routerEquivocations: 0,
+  storeTrouble: null,
   routerChanged: null,
   conversationsChanging: 0,
   restored: null,

@@ -78,6 +78,7 @@ verifies(
       routerSince: expect.stringMatching(/Z$/),
       routerTrouble: null,
       routerEquivocations: 0,
+      storeTrouble: null,
       routerChanged: null,
       conversationsChanging: 0,
       restored: null,

@@ -19,6 +19,7 @@ const healthOf = ({ db, agent }: NetworkAgent): Health.Health =>
     contactPolicy: ContactPolicy.open,
     firewall: "none",
     webhook: { kind: "none" },
+    storeTrouble: null,
     now: Date.now(),
   });
 
@@ -105,6 +106,7 @@ verifies("MGT-181", "that all have recovered is said for seven days after the la
       contactPolicy: ContactPolicy.open,
       firewall: "none",
       webhook: { kind: "none" },
+      storeTrouble: null,
       now,
     }).restored;
   expect(restoredAt(0)).toBeNull();

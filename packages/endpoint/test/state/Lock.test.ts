@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -115,4 +115,49 @@ verifies("RUN-21", "a damaged lock file is named, and nothing else is touched", 
   const refusal = refusalOf();
   expect(refusal.reason).toBe("malformed");
   expect(refusal.message).toContain(folder.lock);
+});
+
+verifies("RUN-121", "a bind mount of the folder leads to the same lock", async ({ skip }) => {
+  const mounted = join(root, "bound");
+  mkdirSync(mounted, { mode: 0o700 });
+  try {
+    execFileSync("mount", ["--bind", folder.path, mounted], { stdio: "pipe" });
+  } catch {
+    return skip("a folder cannot be mounted here: that takes root and the right to mount");
+  }
+  try {
+    const child = await hold(folder.path);
+    expect(refusalOf(StateFolder.open(mounted)).message).toContain(`pid ${child.pid}`);
+    await kill(child);
+    Lock.acquire(StateFolder.open(mounted)).release();
+  } finally {
+    execFileSync("umount", ["--lazy", mounted], { stdio: "pipe" });
+  }
+});
+
+verifies(
+  "RUN-119",
+  "a holder is named when its process is the one that took the lock, born when it was",
+  async () => {
+    expect(Lock.look(folder)).toBeNull();
+    const child = await hold(folder.path);
+    expect(Lock.look(folder)).toEqual({ kind: "process", pid: child.pid });
+    await kill(child);
+    expect(Lock.look(folder)).toBeNull();
+    const database = new DatabaseSync(folder.lock);
+    database.prepare("UPDATE holder SET pid = ?").run(process.ppid);
+    database.exec("BEGIN IMMEDIATE");
+    expect(Lock.look(folder)).toEqual({ kind: "unseen" });
+    expect(refusalOf().message).toContain("cannot be seen from here");
+    database.close();
+  },
+);
+
+verifies("RUN-119", "a lock of an older program, which kept no births, names nobody", () => {
+  const database = new DatabaseSync(folder.lock);
+  database.exec("CREATE TABLE holder (one INTEGER PRIMARY KEY CHECK (one = 1), pid INTEGER)");
+  database.exec(`INSERT INTO holder VALUES (1, ${process.ppid}); BEGIN IMMEDIATE`);
+  expect(Lock.look(folder)).toEqual({ kind: "unseen" });
+  database.close();
+  Lock.acquire(folder).release();
 });

@@ -98,16 +98,17 @@ verifies("RUN-25", "a log goes on where the last process stopped", () => {
   expect(linesOf().map(({ event }) => event)).toEqual(["start 0", "start 1"]);
 });
 
-verifies("RUN-25", "a log that cannot be written stops nothing and counts what it lost", () => {
+verifies(["RUN-25", "RUN-116"], "a log that cannot be written stops nothing and says it all later", () => {
   writeFileSync(join(root, "logs"), "in the way");
   const log = openLog();
-  log.write("info", "lost");
-  log.write("info", "lost too");
+  for (let number = 0; number < 66; number++) log.write("info", `kept ${number}`);
   rmSync(join(root, "logs"));
   log.write("info", "back");
   log.write("info", "and on");
   log.close();
-  expect(linesOf().map(({ event, linesLost }) => [event, linesLost])).toEqual([
+  const said = linesOf().map(({ event, linesLost }) => [event, linesLost]);
+  expect(said.slice(0, 64)).toEqual(Array.from({ length: 64 }, (_, number) => [`kept ${number}`, undefined]));
+  expect(said.slice(64)).toEqual([
     ["back", 2],
     ["and on", undefined],
   ]);

@@ -48,7 +48,7 @@ const readsOf = async (path: string): Promise<ReadonlyArray<unknown> | "unopened
 
 verifies(
   ["HIS-65", "RUN-54", "MGT-49"],
-  "a flipped bit anywhere in the file is refused in words, or lies where it changes no history",
+  "C51 a flipped bit anywhere in the file is refused in words, or lies where it changes no history",
   async () => {
     const size = readFileSync(store.copy()).byteLength;
     const expected = addresses.map((address) => store.histories.get(address));

@@ -179,3 +179,60 @@ verifies("RUN-50", "a flood of work is committed in order, many to a turn", asyn
   expect(published.flat()).toEqual(names);
   expect(published.length).toBeLessThan(20);
 });
+
+/** What SQLite throws where another program holds the store. */
+const busy = (): Error =>
+  Object.assign(new Error("database is locked"), { code: "ERR_SQLITE_ERROR", errcode: 5 });
+
+verifies("RUN-114", "work waits for a foreign lock and keeps its order", async () => {
+  const store = temporaryStore();
+  let looks = 0;
+  const made = bench({
+    ...store,
+    transaction: (body) => {
+      if (!store.inTransaction() && ++looks < 3) throw busy();
+      return store.transaction(body);
+    },
+  });
+  const first = made.turns.run(note("a"));
+  const second = made.turns.run(note("b"), "soon");
+  await first;
+  await made.turns.run(note("c"));
+  await second;
+  expect(made.published.flat()).toEqual(["a", "b", "c"]);
+});
+
+verifies("RUN-114", "a lock that lasts rejects what waits, and soon once the endpoint closes", async () => {
+  const store = temporaryStore();
+  let looks = 0;
+  const made = bench({
+    ...store,
+    transaction: () => {
+      looks++;
+      throw busy();
+    },
+  });
+  const waiting = made.turns.run(note("a"));
+  const refused = expect(waiting).rejects.toThrow("locked");
+  await made.turns.close();
+  await refused;
+  expect(looks).toBeGreaterThan(1);
+  expect(made.published).toEqual([]);
+});
+
+verifies(
+  ["RUN-110", "RUN-52"],
+  "what is committed is answered although the next look at the store fails",
+  async () => {
+    const store = temporaryStore();
+    const turns = Turns.create<Notes>(store, () => 1_000, {
+      initial: [],
+      flush: () => undefined,
+      committed: () => {
+        throw busy();
+      },
+    });
+    expect(await turns.run(note("a"))).toBe("a");
+    expect(stored(store)).toEqual(["a"]);
+  },
+);

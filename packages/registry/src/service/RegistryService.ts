@@ -4,6 +4,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Log } from "@social-harness/log/Log";
 import { LogError } from "@social-harness/log/LogError";
+import { type LogTrouble, makeLogTrouble } from "@social-harness/log/LogTrouble";
 import type { Json } from "@social-harness/protocol/encoding/CanonicalJson";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
@@ -59,11 +60,11 @@ type Operation = (body: Uint8Array, request: IncomingMessage) => Promise<Json>;
 const overloaded = (seconds: number): Refusal => new Refusal("overloaded", { "retry-after": `${seconds}` });
 
 /** The refusal that a failed operation comes to; what is not foreseen is `internal` and is logged. */
-const refusalOf = (cause: unknown, logger: Logger): Refusal => {
+const refusalOf = (cause: unknown, logger: Logger, trouble: LogTrouble): Refusal => {
   if (cause instanceof Refusal) return cause;
   if (cause instanceof DecodeError) return new Refusal("malformed");
   if (cause instanceof LogError && (cause.reason === "unavailable" || cause.reason === "closed")) {
-    logger("warn", "registry_unavailable", { reason: cause.reason });
+    trouble.failed(cause);
     return new Refusal("unavailable");
   }
   logger("error", "registry_failed", { message: cause instanceof Error ? cause.message : "unknown" });
@@ -75,6 +76,7 @@ export const makeRegistryService = (options: RegistryServiceOptions): RegistrySe
   const { registry } = keys;
   const { fold, view } = makeRegistryFold(options.log, registry.publicKey);
   const metrics = makeMetrics();
+  const trouble = makeLogTrouble({ clock, say: logger });
   const limits = makeRateLimits({ ...defaultRates, ...options.rates }, options.random);
 
   const sourceOfRequest = (request: IncomingMessage): string => {
@@ -95,6 +97,7 @@ export const makeRegistryService = (options: RegistryServiceOptions): RegistrySe
       decide(view, { registry, admission, issuedAt: timestampOf(clock()) }, registration, credential),
     );
     metrics.registration(answer.kind);
+    trouble.worked();
     const { agentName } = registration;
     logger("info", "registration", { result: answer.kind, agentName, position: fold.position() });
     return answer;
@@ -135,7 +138,7 @@ export const makeRegistryService = (options: RegistryServiceOptions): RegistrySe
     if (request.method !== "GET") throw new Refusal("method_not_allowed", { allow: "GET" });
     if (path === "/readyz") {
       await fold.catchUp().catch((cause: unknown) => {
-        refusalOf(cause, logger);
+        refusalOf(cause, logger, trouble);
         throw new Refusal("unavailable");
       });
     }
@@ -178,7 +181,7 @@ export const makeRegistryService = (options: RegistryServiceOptions): RegistrySe
           over?.("gone");
           return void response.destroy();
         }
-        const refusal = refusalOf(cause, logger);
+        const refusal = refusalOf(cause, logger, trouble);
         metrics.refused(refusal.code);
         over?.(refusal.code);
         respondError(response, refusal);

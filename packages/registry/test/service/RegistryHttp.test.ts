@@ -303,7 +303,7 @@ verifies("IDN-29", "healthz says that the process runs, readyz that its log can 
   expectError(await get("/readyz"), "unavailable");
   expectError(await send(url, Wire.lookupPath, lookup), "unavailable");
   expectError(await sendJson(url, Wire.registerPath, agentOf("alice").registration), "unavailable");
-  expect(lines.some(({ event, level }) => event === "registry_unavailable" && level === "warn")).toBe(true);
+  expect(lines.some(({ event, level }) => event === "log_unusable" && level === "error")).toBe(true);
   failing = false;
   expect((await get("/readyz")).text).toBe('{"status":"ok"}');
 });

@@ -44,6 +44,10 @@ export interface RouterClient {
   readonly ack: (cursor: number) => void;
   /** A delivery that was handed over could not be kept: it, and what followed, comes again on the next connection. */
   readonly refuse: () => void;
+  /** Makes no further attempt; what is connected stays so. */
+  readonly pause: () => void;
+  /** Takes attempts up again, with one at once. */
+  readonly resume: () => void;
   /** Whether a connection is up and ready. */
   readonly connected: boolean;
   readonly close: () => Promise<void>;
@@ -72,8 +76,10 @@ export const createRouterClient = (options: RouterClientOptions): RouterClient =
   let session: Session | null = null;
   let timer: NodeJS.Timeout | undefined;
   let running = false;
+  let paused = false;
 
   const connect = (): void => {
+    if (paused) return;
     session = openSession(options, limits, {
       outgoing,
       incoming,
@@ -97,6 +103,16 @@ export const createRouterClient = (options: RouterClientOptions): RouterClient =
     send: outgoing.send,
     ack: incoming.acknowledge,
     refuse: incoming.refuse,
+    pause: () => {
+      paused = true;
+    },
+    resume: () => {
+      if (!paused) return;
+      paused = false;
+      if (!running || session !== null) return;
+      clearTimeout(timer);
+      connect();
+    },
     get connected() {
       return session?.ready ?? false;
     },

@@ -1,9 +1,9 @@
 // Acknowledgments on their way to the disk: the furthest cursor of each agent, written together after a moment. Losing
 // the last of them in a crash only repeats deliveries that the endpoint recognises. Implements RTR-33.
 
+import type { LogTrouble } from "@social-harness/log/LogTrouble";
 import type { AgentId } from "@social-harness/protocol/identity/Identifier";
 import * as Limits from "../Limits.ts";
-import type { Logger } from "../Logger.ts";
 import type { RouterStore } from "./RouterStore.ts";
 
 export interface Acknowledgments {
@@ -13,7 +13,10 @@ export interface Acknowledgments {
   readonly close: () => Promise<void>;
 }
 
-export const makeAcknowledgments = (store: RouterStore, logger: Logger): Acknowledgments => {
+export const makeAcknowledgments = (
+  store: RouterStore,
+  trouble: Pick<LogTrouble, "failed">,
+): Acknowledgments => {
   let waiting = new Map<AgentId, number>();
   let writing: ReadonlyMap<AgentId, number> = new Map();
   let timer: NodeJS.Timeout | undefined;
@@ -28,7 +31,7 @@ export const makeAcknowledgments = (store: RouterStore, logger: Logger): Acknowl
     try {
       if (writing.size > 0) await store.acknowledge(writing);
     } catch (error) {
-      logger("warn", "acknowledgments could not be written", { error: String(error) });
+      trouble.failed(error);
       for (const agentId of writing.keys()) waiting.set(agentId, noted(agentId));
       schedule();
     }

@@ -2,6 +2,7 @@
 // Implements RTR-20 to RTR-29.
 
 import { Opaque32, type AgentId, type SigningKey } from "@social-harness/protocol/identity/Identifier";
+import { LogError } from "@social-harness/log/LogError";
 import type { Duplex } from "node:stream";
 import type { RawData, WebSocket } from "ws";
 import * as Limits from "../Limits.ts";
@@ -105,7 +106,8 @@ export const serveConnection = (
   };
 
   const fault = (error: unknown): void => {
-    logger("error", "router connection failed", { error: String(error) });
+    if (error instanceof LogError) context.onLog(error);
+    else logger("error", "router connection failed", { error: String(error) });
     end(closeCode.fault, "internal");
   };
 

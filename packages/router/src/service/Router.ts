@@ -12,6 +12,8 @@ import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { AgentId, RouterInstanceId, SigningKey } from "@social-harness/protocol/identity/Identifier";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
+import type { LogError } from "@social-harness/log/LogError";
+import { makeLogTrouble } from "@social-harness/log/LogTrouble";
 import * as PrometheusText from "@social-harness/protocol/encoding/PrometheusText";
 import type { SqliteLog } from "@social-harness/log/SqliteLog";
 import { WebSocketServer, type WebSocket } from "ws";
@@ -87,7 +89,8 @@ export const startRouter = async (options: RouterOptions): Promise<Router> => {
   }
   const limits: ServiceLimits = { ...Limits, ...options.limits };
   const store = await openRouterStore({ log: options.log, signer, clock, random, ...limits });
-  const acknowledgments = makeAcknowledgments(store, logger);
+  const trouble = makeLogTrouble({ clock, say: logger });
+  const acknowledgments = makeAcknowledgments(store, trouble);
   const metrics = makeMetrics();
   const live = new Map<AgentId, LiveConnection>();
   const connections = new Set<Connection>();
@@ -112,8 +115,10 @@ export const startRouter = async (options: RouterOptions): Promise<Router> => {
       underWay.add(work);
       void work.finally(() => underWay.delete(work));
     },
-    onCommit: (succeeded: boolean): void => {
-      commitFailedAt = succeeded ? -Infinity : clock();
+    onLog: (fault: LogError | null): void => {
+      commitFailedAt = fault === null ? -Infinity : clock();
+      if (fault === null) trouble.worked();
+      else trouble.failed(fault);
     },
   };
 
@@ -182,7 +187,7 @@ export const startRouter = async (options: RouterOptions): Promise<Router> => {
       do dropped = closing ? 0 : await store.expire(Limits.expireBatchMax);
       while (dropped >= Limits.expireBatchMax);
     } catch (error) {
-      logger("warn", "old bodies could not be dropped", { error: String(error) });
+      trouble.failed(error);
     }
   };
 

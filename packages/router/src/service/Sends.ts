@@ -27,8 +27,8 @@ export interface SendsContext {
   readonly live: ReadonlyMap<AgentId, { readonly mailbox: Mailbox }>;
   /** Keeps the work that a closing Router waits for. */
   readonly track: (work: Promise<void>) => void;
-  /** A commit succeeded or failed. */
-  readonly onCommit: (succeeded: boolean) => void;
+  /** A send is on disk, or the log failed by that. */
+  readonly onLog: (fault: LogError | null) => void;
 }
 
 export interface Sends {
@@ -107,14 +107,14 @@ export const takeSends = (
     const over = traceOf(send);
     try {
       const result = await store.accept({ envelope, envelopeText, envelopeDigest });
-      context.onCommit(true);
+      context.onLog(null);
       over?.(result.kind === "rejected" ? result.reason : null);
       if (result.kind === "rejected") return reject(requestId, result.reason);
       metrics.accepted();
       announce(send, result);
     } catch (error) {
       if (!(error instanceof LogError)) throw error;
-      context.onCommit(false);
+      context.onLog(error);
       over?.("unavailable");
       refused ??= { messageId: envelope.messageId, reason: "unavailable" };
       reject(requestId, "unavailable");

@@ -10,6 +10,7 @@ import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { OperationId, PrincipalId } from "@social-harness/protocol/identity/Identifier";
 import type { NetworkDescription } from "@social-harness/registry/Invite";
 import * as Client from "./Client.ts";
+import type * as Process from "./Process.ts";
 import * as Resident from "./Resident.ts";
 import { binary } from "./Services.ts";
 
@@ -30,6 +31,8 @@ export interface EndpointOptions {
   readonly network: NetworkDescription;
   /** Puts more into the state folder before its daemon is started, in credentials mode then; returns its further arguments. */
   readonly prepare: ((state: StateFolder.StateFolder) => ReadonlyArray<string>) | null;
+  /** Variables of its daemon. */
+  readonly environment?: Process.Environment;
   readonly onUnexpectedEnd: (how: string) => void;
 }
 
@@ -43,6 +46,7 @@ export const settle = async (options: EndpointOptions): Promise<Endpoint> => {
   const daemon = Resident.create({
     name,
     file: binary,
+    ...(options.environment === undefined ? {} : { environment: options.environment }),
     args: ["daemon", "--state", state.path, "--port", "0", "--json", ...further],
     log: path.join(folder, `${name}.stderr`),
     onUnexpectedEnd,

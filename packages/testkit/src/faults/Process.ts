@@ -29,11 +29,18 @@ const environment = (): NodeJS.ProcessEnv =>
     Object.entries(process.env).filter(([name]) => !/^(SOCIAL_HARNESS_|NODE_|VITEST)/.test(name)),
   );
 
+export type Environment = Readonly<Record<string, string>>;
+
 /** Starts a source file with Node. What it says on stderr is added to the file `log`. */
-export const start = (file: string, args: ReadonlyArray<string>, log: string): Process => {
+export const start = (
+  file: string,
+  args: ReadonlyArray<string>,
+  log: string,
+  more: Environment = {},
+): Process => {
   const child = spawn(process.execPath, [file, ...args], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
-    env: environment(),
+    env: { ...environment(), ...more },
   });
   alive.add(child);
   const ended = new Promise<number | NodeJS.Signals>((resolve, reject) => {

@@ -25,6 +25,8 @@ export interface ResidentOptions {
   readonly name: string;
   readonly file: string;
   readonly args: ReadonlyArray<string>;
+  /** Variables of each life, beside those of whoever runs this. */
+  readonly environment?: Process.Environment;
   /** What its lives say on stderr is gathered here. */
   readonly log: string;
   /** It ended although nobody told it to. */
@@ -54,7 +56,7 @@ export const create = (options: ResidentOptions): Resident => {
     name: options.name,
     start: async () => {
       if (current !== null) throw new Error(`${options.name} is running`);
-      const born = Process.start(options.file, options.args, options.log);
+      const born = Process.start(options.file, options.args, options.log, options.environment);
       current = born;
       told = false;
       lives++;

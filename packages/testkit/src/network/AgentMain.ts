@@ -47,6 +47,7 @@ const answer = async (request: Request): Promise<unknown> => {
         contactPolicy: ContactPolicy.open,
         firewall: "none",
         webhook: { kind: "none" },
+        storeTrouble: null,
         now: Date.now(),
       }).restored;
     case "close":

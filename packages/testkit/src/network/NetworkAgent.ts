@@ -15,6 +15,7 @@ import { sendMessage } from "@social-harness/endpoint/operations/SendMessage";
 import type { Identity } from "@social-harness/endpoint/state/Identity";
 import * as Database from "@social-harness/endpoint/store/Database";
 import { check } from "@social-harness/endpoint/store/StartUpCheck";
+import * as StoreStanding from "@social-harness/endpoint/store/StoreStanding";
 import type { HistoryRecord } from "@social-harness/protocol/history/Evidence";
 import type { AgentCard } from "@social-harness/protocol/identity/AgentCard";
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
@@ -96,7 +97,14 @@ export const openAgent = async (options: NetworkAgentOptions): Promise<NetworkAg
   const identity = identityOf(name);
   const lines: Array<LogLine> = [];
   const logger: Logger = (level, event, fields = {}) => lines.push({ level, event, fields });
-  const db = Database.open(storeOf(folder, name));
+  const path = storeOf(folder, name);
+  const schedule = (delayMs: number, fire: () => void): (() => void) => {
+    const timer = setTimeout(fire, delayMs);
+    return () => clearTimeout(timer);
+  };
+  const store = Database.open(path);
+  const storeStanding = StoreStanding.create({ db: store, path, clock, schedule, logger });
+  const { db } = storeStanding;
   const registry = makeRegistryClient({ url: network.registryUrl, registryKey: network.registryKey });
   const opened = async (): Promise<Pick<NetworkAgent, "card" | "agent">> => {
     await check(db, trust);
@@ -115,6 +123,7 @@ export const openAgent = async (options: NetworkAgentOptions): Promise<NetworkAg
       clock,
       random,
       logger,
+      storeStanding,
       onAdmitted: () => undefined,
     });
     return { card, agent };
@@ -164,6 +173,7 @@ export const openAgent = async (options: NetworkAgentOptions): Promise<NetworkAg
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     await agent.close();
+    storeStanding.close();
     registry.close();
     db.close();
   };
