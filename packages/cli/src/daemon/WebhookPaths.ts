@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { errors } from "@social-harness/endpoint/operations/EventSubscription";
 import { failed, type Failure } from "../Failure.ts";
-import { failureOf } from "../text/Webhooks.ts";
+import { failureOf } from "../text/WebhookFailures.ts";
 import { ofReason } from "./Explain.ts";
 import * as OwnerCall from "./OwnerCall.ts";
 

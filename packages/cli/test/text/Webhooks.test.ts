@@ -3,7 +3,8 @@
 import { expect } from "vitest";
 import { errors } from "@social-harness/endpoint/operations/EventSubscription";
 import { verifies } from "@social-harness/testkit/Verifies";
-import { failureOf, passedLine, resumedLine } from "../../src/text/Webhooks.ts";
+import { failureOf } from "../../src/text/WebhookFailures.ts";
+import { passedLine, resumedLine } from "../../src/text/Webhooks.ts";
 
 verifies("ING-206", "each way to fail has its own words and its own next step", () => {
   for (const part of ["what", "next"] as const) {
