@@ -1,4 +1,5 @@
-// What each way for a webhook's call to fail means, and what its owner does about it.
+// Each way in which a callback fails, to a person: what happened, and what its owner or the receiver's can do about it.
+// Implements ING-206.
 
 import type { DeliveryError } from "@social-harness/endpoint/operations/EventSubscription";
 

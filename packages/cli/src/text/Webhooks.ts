@@ -1,5 +1,5 @@
-// The webhook of an endpoint, to a person: how it stands, what its calls came to, and what to do about each way to fail.
-// Implements ING-200, ING-201, ING-204, ING-206, ING-210 and ING-211.
+// The webhook of an endpoint, to a person: how it stands, what its calls came to, and what to do next. Implements ING-200,
+// ING-201, ING-204, ING-210 and ING-211.
 
 import type { StateOptions } from "../daemon/Profile.ts";
 import type { Health } from "../daemon/Readiness.ts";

@@ -1,61 +1,14 @@
 // `events/subscribe` and `events/unsubscribe` on the wire of a real endpoint in credentials mode: shapes, refusals, and what
 // becomes of a stream and of a request that nobody waits for any more.
 
-import { setTimeout as sleep } from "node:timers/promises";
 import { eventIdOf } from "@social-harness/protocol/identity/Identifier";
 import { verifies } from "@social-harness/testkit/Verifies";
-import { afterEach, expect } from "vitest";
-import type { CallbackAnswer, CallbackClient, FailureCategory } from "../../src/callbacks/CallbackClient.ts";
-import { answered, receiver, type Request, secretOf } from "../webhooks/WebhookBench.ts";
+import { expect } from "vitest";
+import type { CallbackAnswer } from "../../src/callbacks/CallbackClient.ts";
+import { answered, receiver, secretOf } from "../webhooks/WebhookBench.ts";
 import * as RawHttp from "./RawHttp.ts";
-import { ownerToken, runtimeToken, startEndpoint, type TestEndpoint, textItem } from "./TestEndpoint.ts";
-
-const endpoints: Array<TestEndpoint> = [];
-afterEach(async () => {
-  for (const endpoint of endpoints.splice(0)) await endpoint.close();
-});
-
-interface Served {
-  readonly endpoint: TestEndpoint;
-  readonly deliveries: Array<Request>;
-  post: CallbackClient["post"];
-}
-
-const serve = async (options: Parameters<typeof startEndpoint>[0] = {}): Promise<Served> => {
-  const deliveries: Array<Request> = [];
-  const callbacks: CallbackClient = {
-    post: (request, signal) => served.post(request, signal),
-    close: async () => {},
-  };
-  const endpoint = await startEndpoint({ mode: "credentials", callbacks, ...options });
-  endpoints.push(endpoint);
-  const served: Served = {
-    endpoint,
-    deliveries,
-    post: receiver((request) => (deliveries.push(request), answered(200))),
-  };
-  return served;
-};
-
-const name = "org.social-harness/inbox.item";
-const url = "https://receiver.example/hook?with=a-secret-part";
-const secret = secretOf("one");
-const delivery = { mode: "webhook", url, secret };
-const good = { name, arguments: {}, delivery };
-
-const ask = async (
-  { endpoint }: Served,
-  method: string,
-  params: Readonly<Record<string, unknown>>,
-  token = runtimeToken,
-) => (await RawHttp.rpc(endpoint.port, method, params, token)).body;
-const subscribe = (served: Served, params: Readonly<Record<string, unknown>> = good, token?: string) =>
-  ask(served, "events/subscribe", params, token);
-
-const until = async (holds: () => boolean): Promise<void> => {
-  for (let i = 0; i < 500 && !holds(); i++) await sleep(10);
-  expect(holds()).toBe(true);
-};
+import { ask, delivery, good, name, secret, serve, subscribe, until, url } from "./SubscribedEndpoint.ts";
+import { ownerToken, runtimeToken, textItem } from "./TestEndpoint.ts";
 
 verifies(
   "ING-85",
@@ -413,72 +366,3 @@ verifies(
     expect(deliveries.map(({ headers }) => headers["webhook-id"])).toEqual([refused, next].map(eventIdOf));
   },
 );
-
-verifies(
-  ["ING-203", "ING-205"],
-  "an unverified callback is told why in words of its own, beside the draft's word",
-  async () => {
-    const served = await serve();
-    const told = new Map<string, unknown>();
-    const failed = (category: FailureCategory): CallbackAnswer => ({ kind: "failed", category });
-    for (const [answer, reason] of [
-      [failed("address-refused"), "connection_refused"],
-      [failed("dns-failed"), "connection_refused"],
-      [failed("connection-refused"), "connection_refused"],
-      [failed("timeout"), "timeout"],
-      [failed("tls-failed"), "tls_error"],
-      [answered(302), "http_4xx"],
-      [answered(404), "http_4xx"],
-      [answered(500), "http_5xx"],
-      [answered(200), "challenge_failed"],
-    ] as const) {
-      served.post = async () => answer;
-      const { code, message, data } = (await subscribe(served)).error ?? {};
-      expect([code, data]).toEqual([-32_015, { reason }]);
-      told.set(message as string, answer);
-    }
-    // No two of them are the same, and what was never tried is not said to have failed to answer.
-    const messages = [...told.keys()];
-    expect(messages).toHaveLength(9);
-    for (const message of messages.slice(0, 2))
-      expect(message).toMatch(/^Nothing was sent to the callback: /);
-    expect(messages[5]).toContain("redirect");
-  },
-);
-
-verifies(
-  "ING-205",
-  "a redirect is one to the owner, and the draft's nearest word to the subscriber",
-  async () => {
-    const served = await serve();
-    served.post = receiver(() => answered(302));
-    await subscribe(served);
-    served.endpoint.deliver(textItem("elsewhere"));
-    await until(() => {
-      const status = served.endpoint.operations.eventSubscriptionStatus();
-      return status.kind === "subscription" && status.state === "retrying";
-    });
-    expect(served.endpoint.operations.eventSubscriptionStatus()).toMatchObject({
-      lastError: "http_3xx",
-      lastStatus: 302,
-    });
-    expect((await subscribe(served)).result?.["deliveryStatus"]).toMatchObject({ lastError: "http_4xx" });
-  },
-);
-
-verifies("ING-207", "its own unsubscription ends a subscription that was refused for good", async () => {
-  const served = await serve();
-  served.post = receiver(() => answered(410));
-  await subscribe(served);
-  served.endpoint.deliver(textItem("refused"));
-  const passed = receiver((request) => (served.deliveries.push(request), answered(200)));
-  await until(() => {
-    const status = served.endpoint.operations.eventSubscriptionStatus();
-    return status.kind === "subscription" && status.state === "rejected";
-  });
-  served.post = passed;
-  expect((await subscribe(served)).error?.message).toMatch(/unsubscribe and subscribe again, or .* owner/);
-  expect((await ask(served, "events/unsubscribe", { name, delivery: { url } })).error).toBeUndefined();
-  expect((await subscribe(served)).error).toBeUndefined();
-  await until(() => served.deliveries.length === 1);
-});

@@ -95,7 +95,7 @@ export const webhookMutants: ReadonlyArray<SurfaceMutant> = [
         replacement: "challenge.startsWith(echo)",
       },
     ],
-    test: { file: files.webhooks, title: "without the echo nothing is registered" },
+    test: { file: files.webhookVerification, title: "without the echo nothing is registered" },
   },
   {
     name: "verification-for-any-secret",
@@ -107,7 +107,7 @@ export const webhookMutants: ReadonlyArray<SurfaceMutant> = [
         replacement: "secret.slice(0, 6)",
       },
     ],
-    test: { file: files.webhooks, title: "a passed challenge counts for ten minutes" },
+    test: { file: files.webhookVerification, title: "a passed challenge counts for ten minutes" },
   },
   {
     name: "resumed-while-resting",
@@ -133,7 +133,7 @@ export const webhookMutants: ReadonlyArray<SurfaceMutant> = [
     edits: [
       { file: subscriptions, text: "{ reason: draftErrorOf(error) }", replacement: "{ reason: error }" },
     ],
-    test: { file: files.subscriptions, title: "told why in words of its own" },
+    test: { file: files.callbackFailures, title: "told why in words of its own" },
   },
   {
     name: "ended-subscription-comes-back",
