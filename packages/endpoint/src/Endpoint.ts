@@ -231,7 +231,7 @@ const startLocked = async (
     eventSubscriptionStatus: webhooks.eventSubscriptionStatus,
     revokeEventSubscription: webhooks.revokeEventSubscription,
     resumeEventSubscription: webhooks.resumeEventSubscription,
-    holdTools: () => firewall?.holdTools() ?? "none",
+    holdTools: () => firewall?.holdTools() ?? "kept",
     listHolds: (input) => {
       active();
       return withReasonsSync(() => HoldRows.list(db, input));
@@ -269,7 +269,7 @@ const startLocked = async (
       db,
       agent: life.agent(),
       contactPolicy: configuration,
-      firewall: firewall?.standing() ?? "none",
+      firewall: firewall?.standing() ?? Firewall.none,
       now: clock(),
     });
   const mcp = await startMcpServer({

@@ -12,6 +12,8 @@ import * as Daemon from "../daemon/Daemon.ts";
 import { joinFirst, pathOf, type StateOptions } from "../daemon/Profile.ts";
 import { failed } from "../Failure.ts";
 import { contactsLine } from "../text/Contacts.ts";
+import { naming } from "../text/Hints.ts";
+import { firewallLines } from "../text/Standing.ts";
 import { isServing, releaseParent, untilStopped } from "../Waiting.ts";
 
 type Flags = Partial<Readonly<Record<Configuration.Field, string>>>;
@@ -84,12 +86,18 @@ export const daemon = (parent: Command): void => {
     const running = await output.during(
       "Checking the stored record",
       Daemon.start(folder, configuration, {
-        notice: output.remark,
+        notice: (line) => output.remark(naming(options, line)),
         allowTestCallbacks: options.allowTestCallbacks ?? false,
       }),
     );
     if (configuration.mode === "trusted-local" && existsSync(folder.runtimeToken)) output.remark(tokenUnused);
     try {
+      const ready = [
+        `ready: MCP at ${running.mcpUrl}, mode ${configuration.mode}`,
+        contactsLine(configuration),
+        ...firewallLines(output, running.health()),
+        "Stop with Ctrl-C.",
+      ];
       output.result(
         {
           pid: process.pid,
@@ -98,7 +106,7 @@ export const daemon = (parent: Command): void => {
           contacts: configuration.contacts,
           blocked: configuration.blocked,
         },
-        `ready: MCP at ${running.mcpUrl}, mode ${configuration.mode}\n${contactsLine(configuration)}\nStop with Ctrl-C.`,
+        naming(options, ready.join("\n")),
       );
       isServing();
       await stopped;

@@ -1,16 +1,18 @@
 // The endpoint as this command runs it: with the folder's log, the system's clock and randomness. The endpoint itself
 // takes the lock and writes endpoint.json.
 
-import { startEndpoint } from "@social-harness/endpoint/Endpoint";
+import { type Endpoint, startEndpoint } from "@social-harness/endpoint/Endpoint";
 import type { Configuration } from "@social-harness/endpoint/state/Configuration";
 import * as Log from "@social-harness/endpoint/state/Log";
 import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
 import * as Tokens from "@social-harness/endpoint/state/Tokens";
 import { failed } from "../Failure.ts";
+import { noticeOf } from "./Notices.ts";
 import { random } from "./Profile.ts";
 
 export interface Daemon {
   readonly mcpUrl: string;
+  readonly health: Endpoint["health"];
   readonly close: () => Promise<void>;
 }
 
@@ -25,12 +27,8 @@ const portTaken = (error: unknown, port: number): unknown =>
       )
     : error;
 
-/** What stands in the log for whoever looks there, in a line for whoever looks on: of its fields the explanation alone. */
-const noticeOf = (event: string, explanation: string | number | undefined): string =>
-  explanation === undefined ? event : `${event}: ${explanation}`;
-
 export interface DaemonOptions {
-  /** Gets a line for each warning while it runs. */
+  /** Gets a line for each warning, and whatever else a person wants to see while it runs. */
   readonly notice?: (line: string) => void;
   readonly allowTestCallbacks?: boolean;
 }
@@ -53,7 +51,8 @@ export const start = async (
       configuration,
       logger: (level, event, fields) => {
         log.write(level, event, fields);
-        if (level !== "info") notice?.(noticeOf(event, fields?.["explanation"]));
+        const line = noticeOf(level, event, fields);
+        if (line !== null) notice?.(line);
       },
       clock: Date.now,
       random,
@@ -61,6 +60,7 @@ export const start = async (
     });
     return {
       mcpUrl: endpoint.mcpUrl,
+      health: endpoint.health,
       close: async () => {
         try {
           await endpoint.close();

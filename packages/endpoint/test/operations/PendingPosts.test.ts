@@ -7,13 +7,14 @@ import { until } from "@social-harness/testkit/network/Until";
 import { verifies } from "@social-harness/testkit/Verifies";
 import * as ContactPolicy from "../../src/conversations/ContactPolicy.ts";
 import * as LostMemory from "../../src/conversations/LostMemory.ts";
+import * as Firewall from "../../src/firewall/Firewall.ts";
 import * as Health from "../../src/operations/Health.ts";
 import * as Owner from "../../src/operations/Owner.ts";
 import type { Database } from "../../src/store/Database.ts";
 import { temporaryStore } from "../store/TemporaryStore.ts";
 
 const healthOf = ({ db, agent }: NetworkAgent): Health.Health =>
-  Health.read({ db, agent, contactPolicy: ContactPolicy.open, firewall: "none", now: Date.now() });
+  Health.read({ db, agent, contactPolicy: ContactPolicy.open, firewall: Firewall.none, now: Date.now() });
 
 verifies(
   ["MGT-180", "MGT-185"],
@@ -92,7 +93,8 @@ verifies("MGT-181", "that all have recovered is said for seven days after the la
   const db = temporaryStore();
   const day = 86_400_000;
   const restoredAt = (now: number, of: Database = db) =>
-    Health.read({ db: of, agent: null, contactPolicy: ContactPolicy.open, firewall: "none", now }).restored;
+    Health.read({ db: of, agent: null, contactPolicy: ContactPolicy.open, firewall: Firewall.none, now })
+      .restored;
   expect(restoredAt(0)).toBeNull();
   db.transaction(() => LostMemory.note(db, day));
   expect(restoredAt(8 * day - 1)).toMatchObject({ at: "1970-01-02T00:00:00.000Z", conversations: 0 });
