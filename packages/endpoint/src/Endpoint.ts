@@ -262,7 +262,7 @@ const startLocked = async (
     eventSubscriptionStatus: webhooks.eventSubscriptionStatus,
     revokeEventSubscription: webhooks.revokeEventSubscription,
     resumeEventSubscription: webhooks.resumeEventSubscription,
-    holdTools: () => firewall?.holdTools() ?? "none",
+    holdTools: () => firewall?.holdTools() ?? "kept",
     listHolds: (input) => {
       active();
       return withReasonsSync(() => HoldRows.list(db, input));
@@ -300,7 +300,7 @@ const startLocked = async (
       db,
       agent: life.agent(),
       contactPolicy: configuration,
-      firewall: firewall?.standing() ?? "none",
+      firewall: firewall?.standing() ?? Firewall.none,
       webhook: webhooks.eventSubscriptionStatus(),
       storeTrouble: storeStanding.trouble(),
       now: clock(),

@@ -22,7 +22,7 @@ const rulesOf = async (path: string): Promise<number | null> => {
   try {
     const file = RulesFile.parse(text);
     await Rules.compile(file);
-    return file.rules.length;
+    return file.rules?.length ?? 0;
   } catch (error) {
     if (!(error instanceof RulesFile.RulesProblem)) throw error;
     throw failed(

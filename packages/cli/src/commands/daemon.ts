@@ -15,6 +15,7 @@ import { joinFirst, pathOf, type StateOptions } from "../daemon/Profile.ts";
 import { failed } from "../Failure.ts";
 import { contactsLine } from "../text/Contacts.ts";
 import { naming } from "../text/Hints.ts";
+import { firewallLines } from "../text/Standing.ts";
 import { isServing, releaseParent, untilStopped } from "../Waiting.ts";
 
 type Options = StateOptions & Flags.Flags & { readonly allowTestCallbacks?: true; readonly replace?: true };
@@ -72,6 +73,12 @@ export const daemon = (parent: Command): void => {
     );
     if (configuration.mode === "trusted-local" && existsSync(folder.runtimeToken)) output.remark(tokenUnused);
     try {
+      const ready = [
+        `ready: MCP at ${running.mcpUrl}, mode ${configuration.mode}`,
+        contactsLine(configuration),
+        ...firewallLines(output, running.health()),
+        "Stop with Ctrl-C.",
+      ];
       output.result(
         {
           pid: process.pid,
@@ -80,7 +87,7 @@ export const daemon = (parent: Command): void => {
           contacts: configuration.contacts,
           blocked: configuration.blocked,
         },
-        `ready: MCP at ${running.mcpUrl}, mode ${configuration.mode}\n${contactsLine(configuration)}\nStop with Ctrl-C.`,
+        naming(options, ready.join("\n")),
       );
       isServing();
       await stopped;

@@ -6,8 +6,11 @@ import type { HoldId } from "@social-harness/endpoint/firewall/HoldId";
 import * as Arguments from "../Arguments.ts";
 import { act, define, exampleLines, withState } from "../Command.ts";
 import type { StateOptions } from "../daemon/Profile.ts";
+import * as Readiness from "../daemon/Readiness.ts";
 import { withOwnedDaemon } from "../daemon/Running.ts";
-import { endedLine, holdPageLines, holdContentLines } from "../text/Holds.ts";
+import * as Several from "../daemon/Several.ts";
+import { naming } from "../text/Hints.ts";
+import { endedLine, holdContentLines, holdPageLines, withoutFirewall } from "../text/Holds.ts";
 
 interface ListOptions extends StateOptions {
   readonly after?: string;
@@ -26,11 +29,14 @@ const list = (parent: Command): void => {
   ).option("--after <hold id>", "only those after this one, which may have ended");
   act<ListOptions, []>(command, async ({ output, options }) => {
     const input = options.after === undefined ? {} : { afterHoldId: Arguments.holdId(options.after) };
-    const page = await output.during(
+    const [page, health] = await output.during(
       "Asking the daemon",
-      withOwnedDaemon(options, ({ client }) => client.call("list_holds", input)),
+      withOwnedDaemon(options, ({ client, ...served }) =>
+        Promise.all([client.call("list_holds", input), Readiness.read(served)]),
+      ),
     );
-    output.result(page, holdPageLines(output, page).join("\n"));
+    const lines = [...holdPageLines(output, page), ...withoutFirewall(health)];
+    output.result(page, naming(options, lines.join("\n")));
   });
 };
 
@@ -67,6 +73,7 @@ const ending = (parent: Command, { name, tool, summary, effect }: Ending): void 
     const holdIds = words.map(Arguments.holdId);
     const ended: Array<{ readonly holdId: HoldId; readonly kind: "discarded" | "released" }> = [];
     await withOwnedDaemon(options, async ({ client }) => {
+      await Several.lookUp(holdIds, (holdId) => client.call("read_hold", { holdId }));
       for (const holdId of holdIds) ended.push({ holdId, ...(await client.call(tool, { holdId })) });
     });
     output.result({ holds: ended }, ended.map((one) => endedLine(one, name)).join("\n"));

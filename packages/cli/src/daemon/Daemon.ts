@@ -2,17 +2,19 @@
 // takes the lock and writes endpoint.json.
 
 import process from "node:process";
-import { startEndpoint } from "@social-harness/endpoint/Endpoint";
+import { type Endpoint, startEndpoint } from "@social-harness/endpoint/Endpoint";
 import type { Configuration } from "@social-harness/endpoint/state/Configuration";
 import * as Log from "@social-harness/endpoint/state/Log";
 import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
 import * as Tokens from "@social-harness/endpoint/state/Tokens";
 import { failed } from "../Failure.ts";
+import { noticeOf } from "./Notices.ts";
 import * as Traces from "../traces/Traces.ts";
 import { random } from "./Profile.ts";
 
 export interface Daemon {
   readonly mcpUrl: string;
+  readonly health: Endpoint["health"];
   readonly close: () => Promise<void>;
 }
 
@@ -27,12 +29,8 @@ const portTaken = (error: unknown, port: number): unknown =>
       )
     : error;
 
-/** What stands in the log for whoever looks there, in a line for whoever looks on: of its fields the explanation alone. */
-const noticeOf = (event: string, explanation: string | number | undefined): string =>
-  explanation === undefined ? event : `${event}: ${explanation}`;
-
 export interface DaemonOptions {
-  /** Gets a line for each warning while it runs, and for whatever else is explained to a person: that a trouble is over. */
+  /** Gets a line for each warning, and whatever else a person wants to see while it runs. */
   readonly notice?: (line: string) => void;
   readonly allowTestCallbacks?: boolean;
 }
@@ -63,8 +61,8 @@ export const start = async (
       configuration,
       logger: (level, event, fields) => {
         log.write(level, event, fields);
-        const explanation = fields?.["explanation"];
-        if (level !== "info" || explanation !== undefined) notice?.(noticeOf(event, explanation));
+        const line = noticeOf(level, event, fields);
+        if (line !== null) notice?.(line);
       },
       clock: Date.now,
       random,
@@ -73,6 +71,7 @@ export const start = async (
     });
     return {
       mcpUrl: endpoint.mcpUrl,
+      health: endpoint.health,
       close: async () => {
         try {
           await endpoint.close();

@@ -17,7 +17,7 @@ import { StateError } from "@social-harness/endpoint/state/StateError";
 import * as Trouble from "@social-harness/endpoint/transport/Trouble";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import { failed, ofUnknown, unreachable, type Failure } from "../Failure.ts";
-import { foreign, ofAbsentHolds, ofEnded, ofReason, ofTrouble } from "./Explain.ts";
+import { foreign, ofAbsentTool, ofEnded, ofReason, ofTrouble } from "./Explain.ts";
 import { version } from "../Version.ts";
 import * as ToolResults from "./ToolResults.ts";
 
@@ -106,7 +106,7 @@ const failureOf = (mcpUrl: string, name: string, error: unknown): Failure => {
         "Correct that argument.",
       );
     }
-    return name.endsWith("_hold") || name === "list_holds" ? ofAbsentHolds(name) : ofReason("not-registered");
+    return ofAbsentTool(name);
   }
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
     return failed(

@@ -121,19 +121,15 @@ export const ofTrouble = (trouble: Trouble.Trouble): Failure =>
     next: Trouble.remedy(trouble),
   });
 
-/** The failure of a hold tool that the daemon does not have at this moment. */
-export const ofAbsentHolds = (name: string): Failure =>
+/** The failure of a tool that the daemon does not have at this moment: before registration nearly every one. */
+export const ofAbsentTool = (name: string): Failure =>
   name === "release_hold"
     ? failed(
         "release-not-allowed",
-        "the firewall lets nobody release what it holds",
-        'Write "allowRelease": true into a firewall.json that can be used, or `social-harness hold discard <hold id>`.',
+        "no firewall.json that can be used allows a release, or there is no registered agent yet",
+        'Write "allowRelease": true into it, or `social-harness hold discard <hold id>`.',
       )
-    : failed(
-        "no-firewall",
-        "this endpoint has no firewall, or no registered agent yet",
-        "Write firewall.json into its state folder: docs/firewall.md has one that works.",
-      );
+    : ofReason("not-registered");
 
 /** The failure of a call that the daemon answers with 401. */
 export const foreign = (mcpUrl: string, cause?: unknown): Failure =>

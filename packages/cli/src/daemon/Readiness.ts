@@ -38,7 +38,14 @@ const Health = Schema.Struct({
     }),
   ),
   pendingItems: Count,
-  firewall: Schema.NullOr(Schema.Struct({ usable: Schema.Boolean, heldItems: Count, queuedItems: Count })),
+  firewall: Schema.NullOr(
+    Schema.Struct({
+      file: Schema.Literals(["absent", "usable", "unusable"]),
+      explanation: Schema.NullOr(Schema.String),
+      heldItems: Count,
+      queuedItems: Count,
+    }),
+  ),
   webhook: Schema.NullOr(Schema.Struct(webhookFields)),
   pendingPosts: Count,
   pendingAddresses: Schema.Array(Schema.String),

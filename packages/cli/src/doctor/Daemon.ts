@@ -68,7 +68,7 @@ export const standingOf = (health: Readiness.Health): Finding => {
     health;
   if (storeTrouble !== null)
     return broken("standing", storeTrouble.explanation, "docs/operations.md has the table of what helps.");
-  if (firewall?.usable === false) {
+  if (firewall?.file === "unusable") {
     return broken(
       "standing",
       "every message is held, because firewall.json cannot be used",

@@ -65,7 +65,7 @@ const firewallOf = async (folder: StateFolder): Promise<Finding> => {
       try {
         const file = RulesFile.parse(content.text);
         await Rules.compile(file);
-        return ok("firewall", `${count(file.rules.length, "rule")} in firewall.json can be used`);
+        return ok("firewall", `${count(file.rules?.length ?? 0, "rule")} in firewall.json can be used`);
       } catch (error) {
         if (!(error instanceof RulesFile.RulesProblem)) throw error;
         const next =

@@ -1,8 +1,9 @@
-// How an agent card looks to a person: name, id and when the Registry issued it, in local time.
+// How an agent card looks to a person: name, id and when the Registry issued it; and how every instant does: in local time, to the
+// second, with the zone, so that it can be found again in a log.
 
 import type { AgentCard } from "@social-harness/protocol/identity/AgentCard";
 
-const dateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const dateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
 
 const timeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
 

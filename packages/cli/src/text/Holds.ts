@@ -1,6 +1,7 @@
 // Held messages, to a person. What others wrote stands behind a margin, with its controls made visible, and so does what a checker
 // said of it.
 
+import type { Health } from "../daemon/Readiness.ts";
 import type { ResultOf } from "../daemon/ToolResults.ts";
 import type { Output } from "../Output.ts";
 import { localDate } from "./Cards.ts";
@@ -26,9 +27,15 @@ export const holdPageLines = (output: Output, { holds, hasMore, queued }: Page):
   const waiting = queued === 0 ? [] : [`${queued} more ${queued === 1 ? "is" : "are"} being judged.`];
   if (holds.length === 0) return ["Nothing is held.", ...waiting];
   const last = holds.at(-1) as Hold;
-  const more = hasMore ? [`There are more: --after ${last.holdId}`] : [];
+  const more = hasMore ? [`There are more: \`social-harness hold list --after ${last.holdId}\``] : [];
   return [...holds.flatMap((hold) => holdLines(output, hold)), ...more, ...waiting];
 };
+
+/** Whoever expected something to be held may have written the file into another folder. */
+export const withoutFirewall = ({ firewall }: Pick<Health, "firewall">): ReadonlyArray<string> =>
+  firewall === null || firewall.file === "absent"
+    ? ["There is no firewall: the state folder has no firewall.json (docs/firewall.md)."]
+    : [];
 
 export const holdContentLines = (
   output: Output,

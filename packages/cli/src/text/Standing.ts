@@ -77,14 +77,23 @@ const storeLines = ({ style }: Output, { storeTrouble }: Health): ReadonlyArray<
   return [`Store    ${style("red", visible(reason))} since ${localDate(since)}: ${visible(explanation)}`];
 };
 
-const firewallLines = ({ style }: Output, { firewall }: Health): ReadonlyArray<string> => {
+/** Of a firewall, or of what one has left. */
+export const firewallLines = (
+  { style }: Output,
+  { firewall }: Pick<Health, "firewall">,
+): ReadonlyArray<string> => {
   if (firewall === null) return [];
-  const { usable, heldItems, queuedItems } = firewall;
-  const broken = usable ? "" : `${style("red", "firewall.json cannot be used")}, see the log; `;
+  const { file, explanation, heldItems, queuedItems } = firewall;
+  const lead = {
+    absent: "no firewall.json; ",
+    usable: explanation === null ? "" : `${style("yellow", "the checker is not complete")}; `,
+    unusable: `${style("red", "firewall.json cannot be used")}; `,
+  }[file];
+  const why = explanation === null ? [] : [`         ${visible(explanation)}`];
   const held =
     heldItems === 0 ? "nothing held" : `${count(heldItems, "message")} held: \`social-harness hold list\``;
   const queued = queuedItems === 0 ? "" : `; ${queuedItems} being judged`;
-  return [`Firewall ${broken}${held}${queued}`];
+  return [`Firewall ${lead}${held}${queued}`, ...why];
 };
 
 /** `named` is the endpoint as the command named it, for the commands that the lines speak of. */

@@ -61,8 +61,15 @@ verifies(
     });
     expect(verdictOf({ conversationsChanging: 1 })).toBe("warning");
     expect(standingOf({ ...well, routerEquivocations: 1 }).next).toContain("social-harness evidence");
-    expect(verdictOf({ firewall: { usable: true, heldItems: 4, queuedItems: 0 } })).toBe("ok");
-    expect(standingOf({ ...well, firewall: { usable: false, heldItems: 0, queuedItems: 1 } })).toMatchObject({
+    expect(verdictOf({ firewall: { file: "usable", explanation: null, heldItems: 4, queuedItems: 0 } })).toBe(
+      "ok",
+    );
+    expect(
+      standingOf({
+        ...well,
+        firewall: { file: "unusable", explanation: "it is no JSON", heldItems: 0, queuedItems: 1 },
+      }),
+    ).toMatchObject({
       verdict: "broken",
       next: "Correct the file.",
     });

@@ -58,20 +58,34 @@ verifies("RUN-17", "status says what waits, what is unread and that the Router w
   ]);
 });
 
-verifies("ING-167", "status says what the firewall holds, and when its file cannot be used", () => {
-  const lineOf = (firewall: Health["firewall"]) => standingLines(output, { ...healthy, firewall }, {})[3];
-  expect([
-    lineOf(null),
-    lineOf({ usable: true, heldItems: 0, queuedItems: 0 }),
-    lineOf({ usable: true, heldItems: 2, queuedItems: 1 }),
-    lineOf({ usable: false, heldItems: 1, queuedItems: 0 }),
-  ]).toEqual([
-    "Contacts everyone",
-    "Firewall nothing held",
-    "Firewall 2 messages held: `social-harness hold list`; 1 being judged",
-    "Firewall firewall.json cannot be used, see the log; 1 message held: `social-harness hold list`",
-  ]);
-});
+verifies(
+  ["ING-167", "ING-224"],
+  "status says what is held, also by a firewall that is gone, and what is wrong with its file",
+  () => {
+    const linesOf = (firewall: Health["firewall"]) =>
+      standingLines(output, { ...healthy, firewall }, {}).slice(3, -1);
+    const usable = { file: "usable", explanation: null, heldItems: 0, queuedItems: 0 } as const;
+    const explanation = "rule 1: expected\u001b[2J";
+    expect([
+      linesOf(null),
+      linesOf(usable),
+      linesOf({ ...usable, heldItems: 2, queuedItems: 1 }),
+      linesOf({ ...usable, explanation }),
+      linesOf({ ...usable, file: "absent", heldItems: 9 }),
+      linesOf({ file: "unusable", explanation, heldItems: 1, queuedItems: 0 }),
+    ]).toEqual([
+      [],
+      ["Firewall nothing held"],
+      ["Firewall 2 messages held: `social-harness hold list`; 1 being judged"],
+      ["Firewall the checker is not complete; nothing held", "         rule 1: expected\\u{1b}[2J"],
+      ["Firewall no firewall.json; 9 messages held: `social-harness hold list`"],
+      [
+        "Firewall firewall.json cannot be used; 1 message held: `social-harness hold list`",
+        "         rule 1: expected\\u{1b}[2J",
+      ],
+    ]);
+  },
+);
 
 verifies(
   "RUN-17",

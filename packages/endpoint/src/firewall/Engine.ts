@@ -2,6 +2,7 @@
 // first file of rules, so that an endpoint without one pays for none of it. Implements ING-132.
 
 import * as Checker from "./Checker.ts";
+import * as Program from "./Program.ts";
 import type { Queued } from "./Queue.ts";
 import * as Rules from "./Rules.ts";
 import * as RulesFile from "./RulesFile.ts";
@@ -14,14 +15,16 @@ export interface EngineOptions extends Subject.SubjectOptions, Checker.CheckerOp
 export interface Engine {
   readonly judge: Judge;
   readonly allowRelease: boolean;
+  /** What its checker needs and is not there at this moment, or null. */
+  readonly missing: () => string | null;
 }
 
 export { RulesProblem } from "./RulesFile.ts";
 
 /** Throws `RulesProblem` for a text that is no file of rules. */
-export const load = async (text: string, options: EngineOptions): Promise<Engine> => {
+export const load = (text: string, options: EngineOptions): Engine => {
   const file = RulesFile.parse(text);
-  const rules = await Rules.compile(file);
+  const rules = Rules.compile(file);
   const checker = file.checker === undefined ? null : Checker.create(file.checker, options);
 
   const check = (subject: Judged, signal: AbortSignal): Promise<Verdict> => {
@@ -46,5 +49,10 @@ export const load = async (text: string, options: EngineOptions): Promise<Engine
     return verdicts;
   };
 
-  return { judge, allowRelease: file.allowRelease === true };
+  const command = file.checker?.command;
+  return {
+    judge,
+    allowRelease: file.allowRelease === true,
+    missing: () => (command === undefined ? null : Program.missing(command)),
+  };
 };

@@ -1,6 +1,6 @@
 // Stands between classification and inbox as long as the state folder holds a `firewall.json`: what it is then in, what
 // becomes of a queue that an earlier one has left, and which tools the owner has. Without the file it costs a look at its
-// place. Knows no rule. Implements ING-130, ING-137 to ING-140 and ING-146.
+// place. Knows no rule. Implements ING-130, ING-137 to ING-140, ING-146 and ING-220.
 
 import type { ConversationId } from "@social-harness/protocol/identity/Identifier";
 import type { Logger } from "@social-harness/router/Logger";
@@ -9,7 +9,8 @@ import * as Inbox from "../ingress/Inbox.ts";
 import type { HoldTools } from "../operations/Holds.ts";
 import { causeOf } from "../state/Log.ts";
 import { isStoreFailure } from "../store/Database.ts";
-import type { Engine, EngineOptions } from "./Engine.ts";
+import type { EngineOptions } from "./Engine.ts";
+import * as Events from "./Events.ts";
 import * as Queue from "./Queue.ts";
 import type { Verdict } from "./Verdict.ts";
 import * as Watch from "./Watch.ts";
@@ -26,8 +27,14 @@ export interface FirewallOptions extends EngineOptions {
   readonly watch?: Pick<Watch.WatchOptions, "watchMs" | "settledMs">;
 }
 
-/** Whether there are rules, and whether they can be used. */
-export type Standing = "none" | "usable" | "unusable";
+/** How it stands with the file, for its owner. */
+export interface Standing {
+  readonly file: "absent" | "usable" | "unusable";
+  /** Why it cannot be used, or what its checker needs and is not there; else null. */
+  readonly explanation: string | null;
+}
+
+export const none: Standing = { file: "absent", explanation: null };
 
 export interface Firewall {
   /** Inside the turn of its classification: puts an item into the inbox or the queue. */
@@ -53,14 +60,27 @@ const judgeAll =
   async (entries) =>
     entries.map(({ recordHash }) => (recordHash === null ? allow : verdict));
 
-const closed: Engine = { judge: judgeAll(unreadable), allowRelease: false };
+/** What one state of the file makes of the firewall. */
+interface InForce {
+  readonly judge: Workers.Judge;
+  readonly holdTools: HoldTools;
+  readonly standing: () => Standing;
+}
+
+/** Holds everything. */
+const closed = (explanation: string): InForce => ({
+  judge: judgeAll(unreadable),
+  holdTools: "kept",
+  standing: () => ({ file: "unusable", explanation }),
+});
+
+const open: InForce = { judge: judgeAll(allow), holdTools: "kept", standing: () => none };
 
 export const create = (options: FirewallOptions): Firewall => {
   const { db, path, logger } = options;
   let content = Watch.read(path);
   let mode: Mode = content.kind !== "absent" ? "on" : Queue.isEmpty(db) ? "off" : "emptying";
-  let tools: HoldTools = mode === "on" ? "kept" : "none";
-  let standing: Standing = mode === "on" ? "unusable" : "none";
+  let inForce = mode === "on" ? closed("it has not been read yet") : open;
   let writer: Workers.Writer | null = null;
   let workers: Workers.Workers | null = null;
   let applied: Promise<void> = Promise.resolve();
@@ -77,53 +97,58 @@ export const create = (options: FirewallOptions): Firewall => {
     }
   };
 
-  const begin = (by: Workers.Writer, judge: Workers.Judge): void => {
+  const begin = (by: Workers.Writer, next: InForce): void => {
+    const hadOtherTools = next.holdTools !== inForce.holdTools;
+    inForce = next;
+    if (hadOtherTools) options.onHoldTools();
     workers = Workers.start({
       ...options,
       writer: by,
-      judge,
+      judge: next.judge,
       onIdle: () => {
         if (mode === "emptying" && isEmptied()) mode = "off";
       },
     });
   };
 
-  const say = (explanation: string): void =>
+  const refuse = (explanation: string): InForce => {
     logger("error", "firewall.json cannot be used: every message is held until it is mended", {
       explanation,
     });
+    return closed(explanation);
+  };
 
-  /** The rules of a file, or those that hold everything, with one line on why. */
-  const engineOf = async (file: Exclude<Watch.Content, { kind: "absent" }>): Promise<Engine> => {
-    if (file.kind === "unreadable") {
-      say(file.explanation);
-      return closed;
-    }
+  /** The rules of a text, or those that hold everything, with one line on why. */
+  const rulesOf = async (text: string): Promise<InForce> => {
     const { load, RulesProblem } = await import("./Engine.ts");
     try {
-      const engine = await load(file.text, options);
-      logger("info", "the firewall's rules are in force");
-      return engine;
+      const { judge, allowRelease, missing } = load(text, options);
+      logger("info", Events.inForce);
+      const explanation = missing();
+      if (explanation !== null) {
+        logger("warn", "the firewall's checker is not complete: what it fails to check is held", {
+          explanation,
+        });
+      }
+      return {
+        judge,
+        holdTools: allowRelease ? "releasable" : "kept",
+        standing: () => ({ file: "usable", explanation: missing() }),
+      };
     } catch (error) {
       if (!(error instanceof RulesProblem)) throw error;
-      say(error.message);
-      return closed;
+      return refuse(error.message);
     }
   };
 
-  const safeEngineOf: typeof engineOf = async (file) => {
+  const inForceOf = async (file: Exclude<Watch.Content, { kind: "absent" }>): Promise<InForce> => {
+    if (file.kind === "unreadable") return refuse(file.explanation);
     try {
-      return await engineOf(file);
+      return await rulesOf(file.text);
     } catch (error) {
       logger("error", "the firewall met a defect: every message is held", causeOf(error));
-      return closed;
+      return closed("the endpoint met a defect with it, and its log says which");
     }
-  };
-
-  const show = (now: HoldTools): void => {
-    if (now === tools) return;
-    tools = now;
-    options.onHoldTools();
   };
 
   /** Puts one state of the file in force, unless a newer one has come. */
@@ -133,16 +158,12 @@ export const create = (options: FirewallOptions): Firewall => {
     if (isClosing || file !== content || writer === null) return;
     if (file.kind === "absent") {
       mode = "emptying";
-      standing = "none";
-      show("none");
-      begin(writer, judgeAll(allow));
+      begin(writer, open);
       return;
     }
-    const engine = await safeEngineOf(file);
+    const next = await inForceOf(file);
     if (isClosing || file !== content) return;
-    standing = engine === closed ? "unusable" : "usable";
-    show(engine.allowRelease ? "releasable" : "kept");
-    begin(writer, engine.judge);
+    begin(writer, next);
   };
 
   /** One after the other. Where the store fails at it, nothing is judged and everything stays queued until the next change. */
@@ -156,7 +177,7 @@ export const create = (options: FirewallOptions): Firewall => {
   const change = (file: Watch.Content): Promise<void> => {
     content = file;
     if (file.kind === "absent") {
-      logger("info", "there is no firewall any more: what is queued is let through");
+      logger("info", Events.gone);
     } else {
       // From here on nothing passes, though its rules are yet to be read.
       mode = "on";
@@ -180,8 +201,8 @@ export const create = (options: FirewallOptions): Firewall => {
       return false;
     },
     committed: () => workers?.committed(),
-    standing: () => standing,
-    holdTools: () => tools,
+    standing: () => inForce.standing(),
+    holdTools: () => inForce.holdTools,
     start: async (by) => {
       writer = by;
       endWatch = Watch.start({ path, content, onChange: (file) => void change(file), ...options.watch });

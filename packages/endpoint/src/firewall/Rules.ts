@@ -6,7 +6,7 @@ import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson"
 import * as Limits from "./Limits.ts";
 import * as Patterns from "./Patterns.ts";
 import * as Rate from "./Rate.ts";
-import { type RulesFile, RulesProblem, type When } from "./RulesFile.ts";
+import type { RulesFile, When } from "./RulesFile.ts";
 import type { Subject, Verdict } from "./Verdict.ts";
 
 export type Decision = Verdict | { readonly verdict: "check" };
@@ -15,23 +15,15 @@ export interface Rules {
   readonly decide: (subject: Subject) => Promise<Decision>;
 }
 
-const patternExpected: Readonly<Record<Patterns.PatternProblem, string>> = {
-  malformed: "expected a regular expression of RE2, which has no look-around and no back-references",
-  "too-large": `expected an expression of at most ${Limits.patternInstructionsMax} instructions: fewer alternatives or repetitions`,
-};
-
 type Fits = Patterns.Pattern | null;
 
-/** The expression of each rule, null where it has none. Throws `RulesProblem`. */
-const patternsOf = async (rules: RulesFile["rules"]): Promise<ReadonlyArray<Fits>> => {
-  const sources = [...new Set(rules.flatMap(({ when }) => (when.text === undefined ? [] : [when.text])))];
-  const compiled = await Patterns.compile(sources);
-  return rules.map(({ when }, index) => {
-    if (when.text === undefined) return null;
-    const pattern = compiled[sources.indexOf(when.text)] as Patterns.Pattern | Patterns.PatternProblem;
-    if (typeof pattern !== "string") return pattern;
-    throw new RulesProblem(`rules.${index + 1}.when.text: ${patternExpected[pattern]}`);
-  });
+/** The expression of a rule, null where it has none. */
+const fitsOf = ({ text }: When): Fits => {
+  if (text === undefined) return null;
+  const pattern = Patterns.compile(text);
+  if (typeof pattern === "string")
+    throw new Error("a rule with an expression that its file was not taken with");
+  return pattern;
 };
 
 const textsOf = ({ item }: Subject): ReadonlyArray<string> =>
@@ -47,10 +39,10 @@ const fitsText = async (fits: Patterns.Pattern, texts: ReadonlyArray<string>): P
   return false;
 };
 
-/** Throws `RulesProblem` for an expression that is none. */
-export const compile = async (file: RulesFile): Promise<Rules> => {
-  const patterns = await patternsOf(file.rules);
-  const rate = Rate.create(file.rules.flatMap(({ when }) => (when.rate === undefined ? [] : [when.rate])));
+export const compile = (file: RulesFile): Rules => {
+  const { rules = [] } = file;
+  const patterns = rules.map(({ when }) => fitsOf(when));
+  const rate = Rate.create(rules.flatMap(({ when }) => (when.rate === undefined ? [] : [when.rate])));
   const otherwise = file.otherwise ?? (file.checker === undefined ? "allow" : "check");
 
   const applies = async (when: When, fits: Fits, subject: Subject): Promise<boolean> => {
@@ -72,7 +64,7 @@ export const compile = async (file: RulesFile): Promise<Rules> => {
     decide: async (subject) => {
       const { sender, recordHash, receivedAt } = subject;
       rate.note({ sender: sender.agentId, recordHash, at: receivedAt });
-      for (const [index, { when, verdict, explanation, guidance }] of file.rules.entries()) {
+      for (const [index, { when, verdict, explanation, guidance }] of rules.entries()) {
         if (!(await applies(when, patterns[index] ?? null, subject))) continue;
         switch (verdict) {
           case "allow":

@@ -1,5 +1,5 @@
 // What an owner writes into `firewall.json`: its closed shape, and what is wrong with a file that has another one. Complaints
-// name the place and what is expected there, never what stands there. Implements ING-131.
+// name the place and what is expected there, never what stands there. Implements ING-131, ING-221 and ING-222.
 
 import * as Schema from "effect/Schema";
 import * as Diagnosis from "@social-harness/protocol/encoding/Diagnosis";
@@ -7,6 +7,7 @@ import * as AgentName from "@social-harness/protocol/identity/AgentName";
 import { PrincipalId } from "@social-harness/protocol/identity/Identifier";
 import * as CheckerUrl from "./CheckerUrl.ts";
 import * as Limits from "./Limits.ts";
+import * as Patterns from "./Patterns.ts";
 
 const boundedText = (bytesMax: number) =>
   Schema.String.check(
@@ -21,7 +22,28 @@ const wholeNumber = (minimum: number, maximum: number) =>
   Schema.Int.check(Schema.isBetween({ minimum, maximum }));
 
 const someOf = <S extends Schema.Constraint>(one: S) =>
-  Schema.Array(one).check(Schema.isMinLength(1), Schema.isMaxLength(Limits.namesMax));
+  Schema.Array(one).check(
+    Schema.makeFilter(
+      ({ length }: ReadonlyArray<unknown>) =>
+        (length > 0 && length <= Limits.namesMax) || `expected 1 to ${Limits.namesMax} entries`,
+    ),
+  );
+
+const patternExpected: Readonly<Record<Patterns.PatternProblem, string>> = {
+  malformed: "expected a regular expression of RE2, which has no look-around and no back-references",
+  "too-large": `expected an expression of at most ${Limits.patternInstructionsMax} instructions: fewer alternatives or repetitions`,
+};
+
+/** Compiled to see whether it can be, so that a complaint about it stands beside all others. */
+const expression = Schema.String.check(
+  Schema.makeFilter((source: string) => {
+    if (source === "" || source.length > Limits.patternCharactersMax) {
+      return `expected an expression of 1 to ${Limits.patternCharactersMax} characters`;
+    }
+    const pattern = Patterns.compile(source);
+    return typeof pattern !== "string" || patternExpected[pattern];
+  }),
+);
 
 /** All conditions of a rule must hold. */
 const When = Schema.Struct({
@@ -35,9 +57,7 @@ const When = Schema.Struct({
     }),
   ),
   bytesOver: Schema.optionalKey(wholeNumber(0, Number.MAX_SAFE_INTEGER)),
-  text: Schema.optionalKey(
-    Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(Limits.patternCharactersMax)),
-  ),
+  text: Schema.optionalKey(expression),
   kind: Schema.optionalKey(someOf(Schema.Literal("multicast"))),
   conversation: Schema.optionalKey(Schema.Literals(["direct", "group"])),
 }).check(
@@ -83,7 +103,14 @@ const Checker = Schema.Struct({
       ),
     ),
   ),
-  token: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[A-Za-z0-9._~+/-]{1,1024}=*$/))),
+  token: Schema.optionalKey(
+    Schema.String.check(
+      Schema.makeFilter(
+        (text: string) =>
+          /^[A-Za-z0-9._~+/-]{1,1024}=*$/.test(text) || "expected a bearer token: letters, digits and ._~+/-",
+      ),
+    ),
+  ),
 }).check(
   Schema.makeFilter(
     (checker: { readonly command?: unknown; readonly url?: string; readonly token?: string }) =>
@@ -94,27 +121,42 @@ const Checker = Schema.Struct({
   ),
 );
 
+/** What of a file decides about messages. */
+interface Deciding {
+  readonly rules?: ReadonlyArray<{ readonly verdict: string }>;
+  readonly otherwise?: string;
+  readonly checker?: unknown;
+}
+
 const File = Schema.Struct({
-  rules: Schema.Array(Rule).check(Schema.isMaxLength(Limits.rulesMax)),
+  rules: Schema.optionalKey(
+    Schema.Array(Rule).check(
+      Schema.makeFilter(
+        ({ length }: ReadonlyArray<unknown>) =>
+          length <= Limits.rulesMax || `expected at most ${Limits.rulesMax} rules`,
+      ),
+    ),
+  ),
   /** For what no rule is about: `check` where there is a checker, else `allow`. */
   otherwise: Schema.optionalKey(verdict),
   checker: Schema.optionalKey(Checker),
   allowRelease: Schema.optionalKey(Schema.Boolean),
 }).check(
-  Schema.makeFilter(
-    (file: {
-      readonly rules: ReadonlyArray<{ readonly verdict: string }>;
-      readonly otherwise?: string;
-      readonly checker?: unknown;
-    }) =>
-      file.checker !== undefined ||
-      ![file.otherwise, ...file.rules.map((rule) => rule.verdict)].includes("check") ||
-      "expected a checker, since something is to be checked",
-  ),
+  Schema.makeFilter(({ rules, otherwise, checker }: Deciding) => {
+    if (rules === undefined && otherwise === undefined && checker === undefined) {
+      return "expected rules, a checker, or both";
+    }
+    const verdicts = [otherwise, ...(rules ?? []).map((rule) => rule.verdict)];
+    return (
+      checker !== undefined ||
+      !verdicts.includes("check") ||
+      "expected a checker, since something is to be checked"
+    );
+  }),
 );
 
 export type RulesFile = typeof File.Type;
-export type When = RulesFile["rules"][number]["when"];
+export type When = NonNullable<RulesFile["rules"]>[number]["when"];
 export type CheckerSettings = NonNullable<RulesFile["checker"]>;
 
 /** What is wrong with a file of rules, in words for its owner. */
@@ -124,11 +166,21 @@ export class RulesProblem extends Error {
 
 const diagnose = Diagnosis.decoder(File);
 /** As many as a person mends before looking again. */
-const problemsShown = 3;
+const problemsShown = 8;
 
-/** Where people count from one, so do the places in a list of rules. */
-export const placeOf = (path: ReadonlyArray<string | number>): string =>
-  path.map((step) => (typeof step === "number" ? step + 1 : step)).join(".");
+type Path = ReadonlyArray<string | number>;
+
+/** A rule by its number, as a hold names it, then what is in it; whatever is in a list is counted from one. */
+export const placeOf = (path: Path): string => {
+  const [list, index, ...inside] = path;
+  const isOfRule = list === "rules" && typeof index === "number";
+  const steps = (isOfRule ? inside : path).map((step) =>
+    typeof step === "number" ? `, entry ${step + 1}` : `.${step}`,
+  );
+  const within = steps.join("").slice(1);
+  if (!isOfRule) return within;
+  return `rule ${index + 1}${within === "" ? "" : `, ${within}`}`;
+};
 
 /** Throws `RulesProblem`. */
 export const parse = (text: string): RulesFile => {
@@ -143,5 +195,6 @@ export const parse = (text: string): RulesFile => {
   const problems = diagnosis.issues
     .slice(0, problemsShown)
     .map(({ path, message }) => (path.length === 0 ? message : `${placeOf(path)}: ${message}`));
-  throw new RulesProblem(problems.join("; "));
+  const more = diagnosis.issues.length - problems.length;
+  throw new RulesProblem([...problems, ...(more > 0 ? [`and ${more} more`] : [])].join("; "));
 };

@@ -9,6 +9,7 @@ import type { Logger } from "@social-harness/router/Logger";
 import type { Random } from "../ingress/Inbox.ts";
 import { causeOf } from "../state/Log.ts";
 import { type Database, isStoreFailure } from "../store/Database.ts";
+import * as Events from "./Events.ts";
 import * as Limits from "./Limits.ts";
 import * as Queue from "./Queue.ts";
 import type { Verdict } from "./Verdict.ts";
@@ -79,10 +80,13 @@ export const start = (options: WorkersOptions): Workers => {
       const verdict = verdicts[index];
       if (one.kind !== "held" || verdict?.verdict !== "hold") continue;
       const level = verdict.reason === "check-failed" ? "warn" : "info";
-      logger(level, "a message is held by the firewall", {
+      const { reason, rule, explanation } = verdict;
+      logger(level, Events.held, {
         hold: one.holdId,
-        reason: verdict.reason,
-        ...(verdict.rule === undefined ? {} : { rule: verdict.rule }),
+        reason,
+        ...(rule === undefined ? {} : { rule }),
+        // How a check failed is said in words of this program's own; a rule's and a checker's are theirs.
+        ...(reason === "check-failed" && explanation !== undefined ? { explanation } : {}),
       });
     }
     if (settled.some(({ kind }) => kind === "admitted")) options.onAdmitted();

@@ -5,7 +5,7 @@ import type { HoldTools } from "../operations/Holds.ts";
 import type { Caller } from "./Caller.ts";
 import type { Tool } from "./Tool.ts";
 import { acknowledgeDelivery } from "./tools/AcknowledgeDelivery.ts";
-import { discardHold } from "./tools/DiscardHold.ts";
+import { discardHold, releaseHold } from "./tools/EndHold.ts";
 import { eventSubscriptionStatus } from "./tools/EventSubscriptionStatus.ts";
 import { listHolds } from "./tools/ListHolds.ts";
 import { readConversation } from "./tools/ReadConversation.ts";
@@ -13,7 +13,6 @@ import { readEvent } from "./tools/ReadEvent.ts";
 import { readHold } from "./tools/ReadHold.ts";
 import { readInbox } from "./tools/ReadInbox.ts";
 import { register } from "./tools/Register.ts";
-import { releaseHold } from "./tools/ReleaseHold.ts";
 import { resumeEventSubscription } from "./tools/ResumeEventSubscription.ts";
 import { revokeEventSubscription } from "./tools/RevokeEventSubscription.ts";
 import { searchAgents } from "./tools/SearchAgents.ts";
@@ -37,7 +36,6 @@ const registered: Tools = [
 const subscriptions: Tools = [eventSubscriptionStatus, revokeEventSubscription, resumeEventSubscription];
 
 const holds: Readonly<Record<HoldTools, Tools>> = {
-  none: [],
   kept: [listHolds, readHold, discardHold],
   releasable: [listHolds, readHold, discardHold, releaseHold],
 };
@@ -57,7 +55,7 @@ const rows: Readonly<Record<Caller["kind"], Row>> = {
   runtime: { unregistered: [], registered: [sendMessage, readEvent, searchAgents] },
 };
 
-export const toolsOf = ({ kind }: Caller, isRegistered: boolean, holdTools: HoldTools = "none"): Tools => {
+export const toolsOf = ({ kind }: Caller, isRegistered: boolean, holdTools: HoldTools = "kept"): Tools => {
   if (!isRegistered) return rows[kind].unregistered;
   return kind === "owner" ? [...rows.owner.registered, ...holds[holdTools]] : rows[kind].registered;
 };

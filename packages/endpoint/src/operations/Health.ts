@@ -48,14 +48,14 @@ export interface Health {
   } | null;
   /** Unacknowledged items of the inbox. */
   readonly pendingItems: number;
-  /** Of the firewall, or null where there is none. */
-  readonly firewall: {
-    /** Whether its file can be used; while it cannot, every message is held. */
-    readonly usable: boolean;
-    readonly heldItems: number;
-    /** Items that are being judged or wait for it. */
-    readonly queuedItems: number;
-  } | null;
+  /** Of the firewall, or null where there is none and none has left anything. While its file is unusable every message is held. */
+  readonly firewall:
+    | (Firewall.Standing & {
+        readonly heldItems: number;
+        /** Items that are being judged or wait for it. */
+        readonly queuedItems: number;
+      })
+    | null;
   /** How the webhook stands that takes the items, or null where none is registered. */
   readonly webhook: Omit<Extract<EventSubscriptionStatus, { readonly kind: "subscription" }>, "kind"> | null;
   /** Own posts that are neither certified nor ended. */
@@ -106,14 +106,11 @@ const restoredOf = (db: Database, now: number): Health["restored"] => {
   };
 };
 
-const firewallOf = (db: Database, standing: Firewall.Standing): Health["firewall"] =>
-  standing === "none"
-    ? null
-    : {
-        usable: standing === "usable",
-        heldItems: HoldRows.count(db),
-        queuedItems: Queue.count(db),
-      };
+const firewallOf = (db: Database, standing: Firewall.Standing): Health["firewall"] => {
+  const [heldItems, queuedItems] = [HoldRows.count(db), Queue.count(db)];
+  if (standing.file === "absent" && heldItems + queuedItems === 0) return null;
+  return { ...standing, heldItems, queuedItems };
+};
 
 const webhookOf = (status: EventSubscriptionStatus): Health["webhook"] => {
   if (status.kind === "none") return null;

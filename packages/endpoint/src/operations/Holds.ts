@@ -6,8 +6,8 @@ import type { Item } from "@social-harness/protocol/delivery/Item";
 import type { HoldId } from "../firewall/HoldId.ts";
 import type { HoldReason } from "../firewall/Verdict.ts";
 
-/** Which of the four tools there are: none without a firewall, the release only where its rules allow it. */
-export type HoldTools = "none" | "kept" | "releasable";
+/** Whether there is a tool to release beside the other three, which there always are: holds outlive the firewall that made them. */
+export type HoldTools = "kept" | "releasable";
 
 /** A held message without its content. */
 export interface Hold {

@@ -65,7 +65,7 @@ const standingOf = ({ health, database }: Standing): ReadonlyArray<PrometheusTex
   gauge(
     "firewall_usable",
     "0 while the firewall's file cannot be used.",
-    Number(health.firewall?.usable ?? 1),
+    Number(health.firewall?.file !== "unusable"),
   ),
   gauge("store_bytes", "Size of the store's file.", sizeOf(database)),
   gauge("store_wal_bytes", "Size of the store's write-ahead log.", sizeOf(`${database}-wal`)),

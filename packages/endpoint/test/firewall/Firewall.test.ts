@@ -1,6 +1,7 @@
 // The way of an item between classification and inbox, with rules alone and with a checker that takes its time.
 
-import { existsSync } from "node:fs";
+import { chmodSync, existsSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import * as Content from "@social-harness/protocol/history/Content";
 import { until } from "@social-harness/testkit/network/Until";
 import { verifies } from "@social-harness/testkit/Verifies";
@@ -32,7 +33,7 @@ verifies(
     expect([wall.inbox(), wall.raised(), wall.firewall().holdTools()]).toEqual([
       ["hello", "failed agent:bob"],
       2,
-      "none",
+      "kept",
     ]);
     expect(get.mock.calls.filter(([sql]) => sql.includes("firewall_"))).toEqual([]);
     expect([existsSync(wall.path), wall.log]).toEqual([false, []]);
@@ -153,11 +154,8 @@ verifies(
   async () => {
     const broken: ReadonlyArray<readonly [object | string, RegExp]> = [
       ["{", /^it is no JSON$/],
-      [{ rules: [{ when: {}, verdict: "hold" }] }, /^rules\.1\.when: expected at least one condition$/],
-      [
-        { rules: [{ when: { text: "(" }, verdict: "hold" }] },
-        /^rules\.1\.when\.text: expected a regular expr/,
-      ],
+      [{ rules: [{ when: {}, verdict: "hold" }] }, /^rule 1, when: expected at least one condition$/],
+      [{ rules: [{ when: { text: "(" }, verdict: "hold" }] }, /^rule 1, when\.text: expected a regular expr/],
       [" ".repeat(262_145), /larger than 262144 bytes$/],
     ];
     for (const [file, explanation] of broken) {
@@ -175,12 +173,65 @@ verifies(
           { explanation: expect.stringMatching(explanation) as unknown },
         ],
       ]);
-      expect(wall.firewall().holdTools()).toBe("kept");
+      expect([wall.firewall().holdTools(), wall.firewall().standing()]).toEqual([
+        "kept",
+        { file: "unusable", explanation: expect.stringMatching(explanation) as unknown },
+      ]);
       await wall.rules({ rules: [] });
+      expect(wall.firewall().standing()).toEqual({ file: "usable", explanation: null });
       await wall.post(bob, "bob", "three");
       await wall.rest();
       expect(wall.inbox()).toEqual(["failed agent:bob", "three"]);
     }
+  },
+);
+
+verifies("ING-220", "a checker whose files are not there is told at once, until they are", async () => {
+  const wall = await walled();
+  const program = join(dirname(wall.path), "checker");
+  const words = join(dirname(wall.path), "words");
+  const explanationOf = () => wall.firewall().standing().explanation;
+  await wall.rules({ checker: { command: [program, "-x", words] } });
+  await until("it is told", () => wall.log.some(({ level }) => level === "warn"));
+  expect(wall.log.at(-1)).toEqual({
+    level: "warn",
+    event: "the firewall's checker is not complete: what it fails to check is held",
+    fields: { explanation: "checker.command, entry 1: no program that can be run is there" },
+  });
+  expect(wall.firewall().standing().file).toBe("usable");
+  writeFileSync(program, "#!/bin/sh\n", { mode: 0o600 });
+  expect(explanationOf()).toContain("entry 1: no program that can be run");
+  chmodSync(program, 0o700);
+  expect(explanationOf()).toBe("checker.command, entry 3: no file is there");
+  writeFileSync(words, "");
+  expect(explanationOf()).toBeNull();
+  await wall.rules({ checker: { url: "https://checker.example/" } });
+  expect(wall.log.filter(({ level }) => level === "warn")).toHaveLength(1);
+});
+
+verifies(
+  "ING-154",
+  "the log says of a check that failed in which way, and repeats no word of a checker's",
+  async () => {
+    const wall = await walled({ checker });
+    const bob = wall.conversation("bob");
+    await wall.post(bob, "bob", "one");
+    for (let asked = 0; asked < 3; asked++) {
+      await wall.rest();
+      questionOf(wall, "one").answer(answered("secret words", 500));
+    }
+    await wall.rest();
+    expect(wall.log.filter(({ event }) => event.includes("held"))).toEqual([
+      {
+        level: "warn",
+        event: "a message is held by the firewall",
+        fields: {
+          hold: expect.stringMatching(/^hld_/) as unknown,
+          reason: "check-failed",
+          explanation: "The checker answered with another status than 200.",
+        },
+      },
+    ]);
   },
 );
 
@@ -228,7 +279,7 @@ verifies(
     await wall.rest();
     expect(wall.inbox().filter((text) => text.startsWith("bob"))).toEqual(texts);
     expect([wall.inbox().length, Queue.count(wall.store.db), wall.questions.size]).toEqual([42, 0, 0]);
-    expect(wall.firewall().holdTools()).toBe("none");
+    expect(wall.firewall().holdTools()).toBe("kept");
   },
 );
 

@@ -19,32 +19,40 @@ const good: ReadonlyArray<object> = [
   { rules: [], checker: { url: "https://example.com/check?of=us", token: "t0ken" } },
   { rules: [], checker: { url: "http://127.0.0.1:8080/check" } },
   { rules: [], checker: { url: "http://[::1]:8080/" } },
+  { checker },
+  { checker, otherwise: "hold" },
+  { otherwise: "hold" },
 ];
 
 const secret = "s3cret-value";
 const rule = (when: object, more: object = { verdict: "hold" }) => ({ rules: [{ when, ...more }] });
 const bad: ReadonlyArray<readonly [object, place: RegExp]> = [
   [[], /./],
-  [{}, /^rules: /],
+  [{}, /^expected rules, a checker, or both$/],
+  [{ allowRelease: true }, /^expected rules, a checker, or both$/],
+  [{ rules: {} }, /^rules: expected an array$/],
+  [{ rules: [5] }, /^rule 1: expected an object$/],
   [{ rules: [], [secret]: 1 }, /./],
   [{ rules: [], extra: secret }, /^extra: /],
   [{ rules: [], otherwise: secret }, /^otherwise: /],
   [{ rules: [], otherwise: "check" }, /expected a checker/],
-  [rule({}), /^rules\.1\.when: expected at least one condition/],
-  [rule({ from: [] }), /^rules\.1\.when\.from: /],
-  [rule({ from: ["Bob Agent"] }), /^rules\.1\.when\.from\.1: /],
-  [rule({ principal: [secret] }), /^rules\.1\.when\.principal\.1: /],
-  [rule({ unknownSender: false }), /^rules\.1\.when\.unknownSender: /],
-  [rule({ rate: { items: 1 } }), /^rules\.1\.when\.rate\.seconds: /],
-  [rule({ rate: { items: 1.5, seconds: 1 } }), /^rules\.1\.when\.rate\.items: /],
-  [rule({ text: "" }), /^rules\.1\.when\.text: /],
-  [rule({ text: "x".repeat(1_025) }), /^rules\.1\.when\.text: /],
-  [rule({ kind: ["operationFailed"] }), /^rules\.1\.when\.kind\.1: /],
-  [rule({ bytesOver: 1 }, { verdict: "refuse" }), /^rules\.1\.verdict: /],
+  [rule({}), /^rule 1, when: expected at least one condition/],
+  [rule({ from: [] }), /^rule 1, when\.from: expected 1 to 1000 entries$/],
+  [rule({ from: ["Bob Agent"] }), /^rule 1, when\.from, entry 1: /],
+  [rule({ principal: [secret] }), /^rule 1, when\.principal, entry 1: /],
+  [rule({ unknownSender: false }), /^rule 1, when\.unknownSender: /],
+  [rule({ rate: { items: 1 } }), /^rule 1, when\.rate\.seconds: /],
+  [rule({ rate: { items: 1.5, seconds: 1 } }), /^rule 1, when\.rate\.items: /],
+  [rule({ text: "" }), /^rule 1, when\.text: expected an expression of 1 to 1024 characters$/],
+  [rule({ text: "x".repeat(1_025) }), /^rule 1, when\.text: /],
+  [rule({ kind: ["operationFailed"] }), /^rule 1, when\.kind, entry 1: expected "multicast"$/],
+  [rule({ bytesOver: 1 }, { verdict: "refuse" }), /^rule 1, verdict: expected "allow", "hold" or "check"$/],
   [rule({ bytesOver: 1 }, { verdict: "check" }), /expected a checker/],
-  [rule({ bytesOver: 1 }, { verdict: "allow", explanation: secret }), /^rules\.1: expected an explanation/],
-  [rule({ bytesOver: 1 }, { verdict: "hold", guidance: secret }), /^rules\.1: expected an explanation/],
-  [rule({ bytesOver: 1 }, { verdict: "allow", guidance: "x".repeat(4_097) }), /^rules\.1\.guidance: /],
+  [rule({ bytesOver: 1 }, { verdict: "allow", explanation: secret }), /^rule 1: expected an explanation/],
+  [rule({ bytesOver: 1 }, { verdict: "hold", guidance: secret }), /^rule 1: expected an explanation/],
+  [rule({ bytesOver: 1 }, { verdict: "allow", guidance: "x".repeat(4_097) }), /^rule 1, guidance: /],
+  [{ rules: [], checker: { url: "http://127.0.0.1/", token: "a b" } }, /^checker\.token: expected a bearer/],
+  [{ rules: [], checker: { command: ["/bin/true", "\0"] } }, /^checker\.command, entry 2: expected a text/],
   [{ rules: [], checker: {} }, /^checker: expected either a command, or a url/],
   [{ rules: [], checker: { ...checker, url: "https://example.com/" } }, /^checker: expected either/],
   [{ rules: [], checker: { ...checker, token: secret } }, /^checker: expected either/],
@@ -56,15 +64,15 @@ const bad: ReadonlyArray<readonly [object, place: RegExp]> = [
   [{ rules: [], checker: { url: "ftp://127.0.0.1/" } }, /^checker\.url: /],
 ];
 
-verifies("ING-131", "a file of the closed shape is taken as it is", async () => {
+verifies(["ING-131", "ING-222"], "a file of the closed shape is taken as it is", () => {
   for (const file of good) {
     const parsed = RulesFile.parse(JSON.stringify(file));
     expect(parsed).toEqual(file);
-    await Rules.compile(parsed);
+    Rules.compile(parsed);
   }
 });
 
-verifies("ING-131", "anything else is refused by its place, and no value is repeated", () => {
+verifies(["ING-131", "ING-222"], "anything else is refused by its place, and no value is repeated", () => {
   for (const [file, place] of bad) {
     let said = "";
     try {
@@ -86,14 +94,44 @@ verifies("ING-131", "anything else is refused by its place, and no value is repe
 verifies(
   "ING-136",
   "an expression that RE2 does not have, or that is too large, is named by its rule",
-  async () => {
-    const compile = (text: string) => Rules.compile(RulesFile.parse(JSON.stringify(rule({ text }))));
+  () => {
+    const parse = (text: string) => RulesFile.parse(JSON.stringify(rule({ text })));
     for (const text of ["(", "(?=a)", "(a)\\1", "a{1001}"]) {
-      await expect(compile(text)).rejects.toThrow(
-        /^rules\.1\.when\.text: expected a regular expression of RE2/,
-      );
+      expect(() => parse(text)).toThrow(/^rule 1, when\.text: expected a regular expression of RE2/);
     }
-    await expect(compile("(?:[a-z]{0,200}q){3}")).rejects.toThrow(/at most 500 instructions/);
-    await expect(compile("(?i)\\bignore (all )?(previous|prior) instructions\\b")).resolves.toBeDefined();
+    expect(() => parse("(?:[a-z]{0,200}q){3}")).toThrow(/at most 500 instructions/);
+    expect(parse("(?i)\\bignore (all )?(previous|prior) instructions\\b")).toBeDefined();
   },
 );
+
+verifies("ING-221", "all that is off is said at once, each in its place and in words of one kind", () => {
+  const said = (file: object): ReadonlyArray<string> => {
+    try {
+      RulesFile.parse(JSON.stringify(file));
+    } catch (error) {
+      return (error as Error).message.split("; ");
+    }
+    return [];
+  };
+  const places = said({
+    x: 1,
+    rules: [
+      { when: { rate: { items: -1, seconds: 1.5 }, kind: "multicast" }, verdict: "hold" },
+      { when: { text: "(", from: ["bob-agent", "Bob"] }, verdict: "maybe" },
+    ],
+    otherwise: 1,
+    checker: { command: "x" },
+  });
+  expect(places).toEqual([
+    "x: is not expected here: leave it out",
+    "rule 1, when.rate.items: expected a value between 0 and 1000",
+    "rule 1, when.rate.seconds: expected a whole number",
+    "rule 1, when.kind: expected an array",
+    expect.stringMatching(/^rule 2, when\.from, entry 2: /),
+    expect.stringMatching(/^rule 2, when\.text: expected a regular expression of RE2/),
+    'rule 2, verdict: expected "allow", "hold" or "check"',
+    'otherwise: expected "allow", "hold" or "check"',
+    "and 1 more",
+  ]);
+  for (const place of places) expect(place).not.toMatch(/Expected/);
+});

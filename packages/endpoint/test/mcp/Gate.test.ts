@@ -156,7 +156,7 @@ verifies(
     };
     const withToken = await toolsWith({ authorization: `bearer ${ownerToken}` });
     expect(withToken.slice(0, 8)).toEqual(await toolsWith({}));
-    expect(withToken).toHaveLength(11);
+    expect(withToken).toHaveLength(14);
   },
 );
 

@@ -29,11 +29,10 @@ const start = async (options: TestEndpointOptions = {}): Promise<TestEndpoint> =
 };
 
 const tools: Readonly<Record<HoldTools, ReadonlyArray<string>>> = {
-  none: [],
   kept: ["list_holds", "read_hold", "discard_hold"],
   releasable: ["list_holds", "read_hold", "discard_hold", "release_hold"],
 };
-const states: ReadonlyArray<HoldTools> = ["none", "kept", "releasable"];
+const states: ReadonlyArray<HoldTools> = ["kept", "releasable"];
 
 /** Queues posts and settles those that have a verdict. */
 const arrive = (
@@ -85,7 +84,7 @@ const calling = ({ port }: TestEndpoint, token: string | undefined) => {
   };
 };
 
-verifies("ING-160", "the owner has them while there is a firewall, and nobody else ever", async () => {
+verifies("ING-160", "the owner has them once registered, and nobody else ever", async () => {
   const callers: ReadonlyArray<readonly [Mode, string | undefined, boolean]> = [
     ["trusted-local", undefined, false],
     ["trusted-local", ownerToken, true],

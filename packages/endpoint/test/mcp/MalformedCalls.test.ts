@@ -73,7 +73,7 @@ verifies(
     expect(values.text).not.toContain(secret);
     expect(values.text).not.toContain(secret.toUpperCase());
     expect((await RawHttp.callTool(port, "send_message", { input: { to: 5 } })).body.error?.message).toBe(
-      "The arguments do not have the expected shape. input.to: Expected string; input.text: is missing.",
+      "The arguments do not have the expected shape. input.to: expected a string; input.text: is missing.",
     );
     const beside = { agentName: "bob-agent", prefix: "b" };
     expect((await RawHttp.callTool(port, "search_agents", beside)).body.error?.message).toContain(

@@ -143,7 +143,7 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
   const sent: Array<SendInput> = [];
   const log: Array<LogLine> = [];
   const mode = options.mode ?? "trusted-local";
-  const holdTools = options.holdTools ?? "none";
+  const holdTools = options.holdTools ?? "kept";
   let registered = options.registered ?? true;
 
   const listening = (listeners: Set<() => void>) => (listener: () => void) => {

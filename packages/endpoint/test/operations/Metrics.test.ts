@@ -38,7 +38,7 @@ verifies("RUN-143", "a page says how the endpoint stands and what it has counted
     pendingItems: 3,
     pendingPosts: 2,
     outboxEnvelopes: 5,
-    firewall: { usable: true, heldItems: 4, queuedItems: 1 },
+    firewall: { file: "usable", explanation: null, heldItems: 4, queuedItems: 1 },
   } as const;
   const read = () => seriesOf(metrics.text({ health, database }));
   expect(read().get("social_harness_store_wal_bytes")).toBe(0);

@@ -7,6 +7,7 @@ import { until } from "@social-harness/testkit/network/Until";
 import { verifies } from "@social-harness/testkit/Verifies";
 import * as ContactPolicy from "../../src/conversations/ContactPolicy.ts";
 import * as LostMemory from "../../src/conversations/LostMemory.ts";
+import * as Firewall from "../../src/firewall/Firewall.ts";
 import * as Health from "../../src/operations/Health.ts";
 import * as Owner from "../../src/operations/Owner.ts";
 import type { Database } from "../../src/store/Database.ts";
@@ -17,7 +18,7 @@ const healthOf = ({ db, agent }: NetworkAgent): Health.Health =>
     db,
     agent,
     contactPolicy: ContactPolicy.open,
-    firewall: "none",
+    firewall: Firewall.none,
     webhook: { kind: "none" },
     storeTrouble: null,
     now: Date.now(),
@@ -104,7 +105,7 @@ verifies("MGT-181", "that all have recovered is said for seven days after the la
       db: of,
       agent: null,
       contactPolicy: ContactPolicy.open,
-      firewall: "none",
+      firewall: Firewall.none,
       webhook: { kind: "none" },
       storeTrouble: null,
       now,

@@ -43,6 +43,27 @@ const plainly: ReadonlyMap<string, string> = new Map([
   ["Missing key", "is missing"],
   ["Expected no excess property", "is not expected here: leave it out"],
 ]);
+const kinds: ReadonlyMap<string, string> = new Map([
+  ["string", "a string"],
+  ["number", "a number"],
+  ["boolean", "true or false"],
+  ["array", "an array"],
+  ["object", "an object"],
+  ["an integer", "a whole number"],
+]);
+const expected = "Expected ";
+
+/** A schema's own words begin small and pass as they are; the library's begin with a capital, and join what is possible by bars. */
+const inWords = (message: string): string => {
+  const known = plainly.get(message);
+  if (known !== undefined || !message.startsWith(expected)) return known ?? message;
+  const possible = message
+    .slice(expected.length)
+    .split(" | ")
+    .map((kind) => kinds.get(kind) ?? kind);
+  const last = possible.pop() ?? "";
+  return `expected ${possible.length === 0 ? "" : `${possible.join(", ")} or `}${last}`;
+};
 
 /** A decoder of one exact shape from parsed JSON. */
 export const decoder = <S extends Schema.ConstraintDecoder<unknown>>(
@@ -69,7 +90,7 @@ export const decoder = <S extends Schema.ConstraintDecoder<unknown>>(
       ok: false,
       issues: issues.map(({ path, message }) => ({
         path: pathOf(path ?? []),
-        message: plainly.get(message) ?? message,
+        message: inWords(message),
       })),
     };
   };

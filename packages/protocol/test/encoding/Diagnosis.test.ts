@@ -30,6 +30,36 @@ test("every place that is off is named", () => {
   ]);
 });
 
+test("what is expected is said in plain words, whatever the library's own are", () => {
+  const kinds = Diagnosis.decoder(
+    Schema.Struct({
+      text: Schema.String,
+      whole: Schema.Int,
+      list: Schema.Array(Schema.String),
+      flag: Schema.Boolean,
+      inner: Schema.Struct({ a: Schema.String }),
+      one: Schema.Literals(["a", "b", "c"]),
+      maybe: Schema.NullOr(Schema.Number),
+      some: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 9 })),
+      more: Schema.optionalKey(Schema.String),
+    }),
+  );
+  const off = { text: 1, whole: 0.5, list: {}, flag: 1, inner: [], one: "d", maybe: "x", some: 10, extra: 1 };
+  const diagnosis = kinds(off);
+  const said = diagnosis.ok ? [] : diagnosis.issues.map(({ path, message }) => [path.join("."), message]);
+  expect(Object.fromEntries(said)).toEqual({
+    text: "expected a string",
+    whole: "expected a whole number",
+    list: "expected an array",
+    flag: "expected true or false",
+    inner: "expected an object",
+    one: 'expected "a", "b" or "c"',
+    maybe: "expected a number or null",
+    some: "expected a value between 1 and 9",
+    extra: "is not expected here: leave it out",
+  });
+});
+
 test("C75: a million elements or members are refused quickly with at most 20 issues", () => {
   const crowd: Record<string, unknown> = {};
   for (let i = 0; i < 300_000; i++) crowd[`k${i}`] = i;

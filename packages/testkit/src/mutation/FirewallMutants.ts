@@ -58,6 +58,26 @@ export const firewallMutants: ReadonlyArray<SurfaceMutant> = [
   ),
   mutant(
     {
+      name: "missing-checker-untold",
+      why: "An owner must not wait for a checker that was never there.",
+      file: at("Firewall"),
+      text: "const explanation = missing();",
+      replacement: "const explanation = null;",
+    },
+    way("whose files are not there"),
+  ),
+  mutant(
+    {
+      name: "checker-words-in-the-log",
+      why: "What a rule or a checker says of a message is for its owner alone.",
+      file: at("Workers"),
+      text: '(reason === "check-failed" && explanation !== undefined',
+      replacement: "(explanation !== undefined",
+    },
+    way("is kept with the reason"),
+  ),
+  mutant(
+    {
       name: "asked-before-the-commit",
       why: "A turn that comes to nothing must not have asked anybody.",
       file: at("Workers"),

@@ -3,6 +3,7 @@
 
 import { createInterface } from "node:readline";
 import * as ContactPolicy from "@social-harness/endpoint/conversations/ContactPolicy";
+import * as Firewall from "@social-harness/endpoint/firewall/Firewall";
 import * as Health from "@social-harness/endpoint/operations/Health";
 import { type NetworkAgentOptions, openAgent } from "./NetworkAgent.ts";
 
@@ -45,7 +46,7 @@ const answer = async (request: Request): Promise<unknown> => {
         db: agent.db,
         agent: agent.agent,
         contactPolicy: ContactPolicy.open,
-        firewall: "none",
+        firewall: Firewall.none,
         webhook: { kind: "none" },
         storeTrouble: null,
         now: Date.now(),
