@@ -288,5 +288,5 @@ export interface Migration {
 }
 
 export const migrations: ReadonlyArray<Migration> = [
-  { sql: initial, fingerprint: "ZrCetYNSZ7Dol5fHR-RbhwI2Hu2acPOP72EIqTIdNhM" },
+  { sql: initial, fingerprint: "6tu-WI8kz1kUd3K-NoFvn6gDrGtSa6rc-6IrxozTNZ8" },
 ];
