@@ -114,7 +114,7 @@ verifies(
     expect(report.broken).toBe("folder");
     expect(brokenOf(report)).toEqual(["folder", "keys", "firewall", "daemon"]);
     expect(report.of("folder").message).toContain(`chmod go= ${join(copy, "identity.json")}`);
-    expect(report.of("firewall").message).toContain("rules.1.verdict");
+    expect(report.of("firewall").message).toContain("rule 1, verdict");
     expect(report.of("daemon").next).toContain(`\`social-harness daemon --state ${copy}\``);
     for (const check of ["store", "registry", "mcp", "canary", "peer"] as const) {
       expect(report.of(check).verdict, check).toBe("skipped");

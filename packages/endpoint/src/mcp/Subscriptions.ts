@@ -117,7 +117,10 @@ const refusalOf = (result: Refused): McpError => {
     case "unverified":
       return callbackError(unverified[result.error], result.error);
     case "ended":
-      return callbackError("The subscription was ended while it was being verified.", "challenge_failed");
+      return callbackError(
+        "The subscription was ended, or granted anew to a later call, while it was being verified.",
+        "challenge_failed",
+      );
     case "too-many-challenges":
       return new McpError(
         codes.eventResourceExhausted,

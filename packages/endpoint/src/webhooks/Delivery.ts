@@ -40,6 +40,12 @@ interface Flight {
   ended: Promise<void>;
 }
 
+/** A call that came to an end, and the delivery that it was about. */
+interface Came {
+  readonly due: Occurrence.Occurrence;
+  readonly posted: Posting.Posted;
+}
+
 /** What became of the due delivery, with everything that follows from it. Returns what it led to. */
 const record = (
   db: Database,
@@ -69,6 +75,8 @@ const record = (
 export const create = (options: DeliveryOptions): Delivery => {
   const { db, clock, random, schedule, logger, notices } = options;
   let flight: Flight | null = null;
+  /** What the store could not take yet: as long as this process lives, nobody is asked again for what was answered. */
+  let unrecorded: Came | null = null;
   let stopped = false;
   let stopTimer = (): void => {};
 
@@ -85,9 +93,12 @@ export const create = (options: DeliveryOptions): Delivery => {
     if (!stopped) wakeIn(Limits.storeRetryMs);
   };
 
-  const conclude = (due: Occurrence.Occurrence, posted: Posting.Posted): void => {
+  const conclude = (): void => {
+    if (unrecorded === null) return;
+    const { due, posted } = unrecorded;
     const jitter = (random(1)[0] as number) / 255;
     const standing = db.transaction(() => record(db, due, posted, clock(), jitter));
+    unrecorded = null;
     options.onAttempt?.(posted.attempt);
     if (standing !== null) notices.stands(standing, "its receiver took the delivery that was due");
   };
@@ -103,7 +114,8 @@ export const create = (options: DeliveryOptions): Delivery => {
       // Abandoned, or cut off by a stop: what it came to is unknown here, and no fault of the receiver's.
       if (flight !== mine || mine.abort.signal.aborted) return;
       flight = null;
-      conclude(due, posted);
+      unrecorded = { due, posted };
+      conclude();
       wake();
     } catch (error) {
       if (flight === mine) flight = null;
@@ -138,6 +150,7 @@ export const create = (options: DeliveryOptions): Delivery => {
     if (stopped || flight !== null) return;
     stopTimer();
     try {
+      conclude();
       step();
     } catch (error) {
       retryLater(error);
@@ -149,6 +162,7 @@ export const create = (options: DeliveryOptions): Delivery => {
     abandon: () => {
       flight?.abort.abort();
       flight = null;
+      unrecorded = null;
     },
     stop: async () => {
       stopped = true;

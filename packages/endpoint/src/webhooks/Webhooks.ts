@@ -62,9 +62,14 @@ const deliveryStatusOf = ({ standing, lastDeliveryAt }: Registration.Registratio
 const outlivesLease = ({ standing, leaseEndsAt }: Registration.Registration): boolean =>
   standing.dueAt > leaseEndsAt - Limits.leaseRestMsMin;
 
-/** A challenge under way. Over once what it was made for has been ended. */
-interface Challenge {
-  readonly subscriptionId: string;
+/** A call that asks for the subscription. They are told apart by when they came: what a later one was granted stands. */
+interface Asking extends Registration.Target {
+  readonly ttlMs: number | null;
+  readonly order: number;
+}
+
+/** The challenge of one, under way. Over once what it was made for has been ended, or granted to a later one. */
+interface Challenge extends Pick<Asking, "subscriptionId" | "order"> {
   isOver: boolean;
 }
 
@@ -74,6 +79,7 @@ export const create = (options: WebhooksOptions): Webhooks => {
   const delivery = Delivery.create({ ...options, notices });
   const verifications = Verification.createVerifications(clock);
   const challenges = new Set<Challenge>();
+  let asked = 0;
   const closing = new AbortController();
   const listeners = new Set<() => void>();
   const underway = new Set<Promise<unknown>>();
@@ -134,7 +140,7 @@ export const create = (options: WebhooksOptions): Webhooks => {
     return state === "rejected" ? { kind: "rejected", error: failing?.error ?? "http_4xx" } : null;
   };
 
-  const grant = (target: Registration.Target, ttlMs: number | null): SubscribeResult => {
+  const grant = ({ ttlMs, order, ...target }: Asking): SubscribeResult => {
     const before = current();
     const obstacle = obstacleTo(before, target.subscriptionId);
     if (obstacle !== null) return obstacle;
@@ -146,6 +152,8 @@ export const create = (options: WebhooksOptions): Webhooks => {
       lastDeliveryAt: before?.lastDeliveryAt ?? null,
     };
     db.transaction(() => Registration.save(db, registration));
+    for (const challenge of challenges)
+      challenge.isOver ||= challenge.subscriptionId === target.subscriptionId && challenge.order < order;
     notices.granted(before, registration);
     for (const listener of listeners) listener();
     wake();
@@ -157,16 +165,14 @@ export const create = (options: WebhooksOptions): Webhooks => {
     };
   };
 
-  const verifyAndGrant = async (
-    target: Registration.Target,
-    ttlMs: number | null,
-  ): Promise<SubscribeResult> => {
+  const verifyAndGrant = async (asking: Asking): Promise<SubscribeResult> => {
     if (!verifications.mayChallenge())
       return { kind: "too-many-challenges", max: Limits.challengesPerMinuteMax };
-    const challenge: Challenge = { subscriptionId: target.subscriptionId, isOver: false };
+    const { subscriptionId, order } = asking;
+    const challenge: Challenge = { subscriptionId, order, isOver: false };
     challenges.add(challenge);
     try {
-      const { error, attempt } = await Verification.challenge(options, "challenge", target, closing.signal);
+      const { error, attempt } = await Verification.challenge(options, "challenge", asking, closing.signal);
       db.transaction(() => {
         Attempts.add(db, attempt);
         if (error !== null) tell({ kind: "unverified" });
@@ -174,8 +180,8 @@ export const create = (options: WebhooksOptions): Webhooks => {
       options.onAttempt?.(attempt);
       if (error !== null) return { kind: "unverified", error };
       if (challenge.isOver) return { kind: "ended" };
-      verifications.remember(target);
-      return grant(target, ttlMs);
+      verifications.remember(asking);
+      return grant(asking);
     } finally {
       challenges.delete(challenge);
     }
@@ -184,10 +190,11 @@ export const create = (options: WebhooksOptions): Webhooks => {
   /** It goes on to its end whoever still waits for it: what is granted is granted in the store and here at once. */
   const subscribe = (principal: string, { url, secret, ttlMs }: SubscribeInput): Promise<SubscribeResult> =>
     counted(async () => {
-      const target = { subscriptionId: subscriptionIdOf(scope, principal, url), url, secret };
-      const obstacle = obstacleTo(current(), target.subscriptionId);
+      const subscriptionId = subscriptionIdOf(scope, principal, url);
+      const asking: Asking = { subscriptionId, url, secret, ttlMs, order: (asked += 1) };
+      const obstacle = obstacleTo(current(), subscriptionId);
       if (obstacle !== null) return obstacle;
-      return verifications.has(target) ? grant(target, ttlMs) : verifyAndGrant(target, ttlMs);
+      return verifications.has(asking) ? grant(asking) : verifyAndGrant(asking);
     });
 
   /** Ends the registration, its due delivery and any challenge that would bring it back. The items stay in the inbox. */

@@ -112,6 +112,18 @@ verifies(
   },
 );
 
+verifies("ING-101", "an unsubscription ends no other principal's challenge", async () => {
+  const bench = make();
+  const passing = bench.post;
+  const slow = Promise.withResolvers<void>();
+  bench.post = async (request, signal) => (await slow.promise, passing(request, signal));
+  const subscribing = bench.webhooks.subscribe("runtime", input);
+  await bench.settle();
+  bench.webhooks.unsubscribe("owner", url);
+  slow.resolve();
+  expect((await subscribing).kind).toBe("subscribed");
+});
+
 verifies(
   "ING-102",
   "C37: a revocation takes the delivery that is under way with it, and keeps the item for the next consumer",

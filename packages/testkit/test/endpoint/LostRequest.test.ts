@@ -151,7 +151,8 @@ verifies(
            SELECT conversation_id, record_hash FROM inbox WHERE item LIKE '%is pending%';
          INSERT INTO firewall_queue (conversation_id, record_hash, item, queued_at)
            SELECT conversation_id, record_hash, item, admitted_at FROM inbox WHERE item LIKE '%a message%';
-         DELETE FROM inbox WHERE item NOT LIKE '%was shown%'`,
+         DELETE FROM inbox WHERE item NOT LIKE '%was shown%';
+         DROP TRIGGER request`,
       );
       return sqlite.prepare("SELECT delivery_token AS token FROM webhook_occurrence").get() as {
         readonly token: string;
