@@ -64,7 +64,7 @@ verifies("RUN-141", "names the place of every error, in the firewall's file and 
   });
   const rules = await runHere(["config", "check", "--state", ada, "--json"]);
   expect([rules.code, failureOf(rules).reason]).toEqual([1, "firewall-invalid"]);
-  expect(failureOf(rules).message).toContain("rules.1.when.text");
+  expect(failureOf(rules).message).toContain("rule 1, when.text");
   writeFileSync(firewall, JSON.stringify({ rules: [{ when: { text: "a" }, verdict: "hold" }] }));
   expect(await json("config", "check", "--state", ada)).toMatchObject({ firewallRules: 1 });
 
