@@ -76,11 +76,16 @@ const askerOf = ({ command, url, token }: CheckerSettings, options: CheckerOptio
   return HttpChecker.create(parsed, token, options.callbacks);
 };
 
-/** Rejects with `CheckFailure` at the deadline. */
+const ended = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+
+/** Rejects with `CheckFailure` at the deadline, also where a way of asking does not mind its signal. */
 const withinDeadline = async (ask: Ask, question: Uint8Array, signal: AbortSignal, msMax: number) => {
+  signal.throwIfAborted();
   const deadline = AbortSignal.timeout(msMax);
+  const either = AbortSignal.any([signal, deadline]);
   try {
-    return verdictOf(await ask(question, AbortSignal.any([signal, deadline])));
+    return verdictOf(await Promise.race([ask(question, either), ended(either)]));
   } catch (error) {
     signal.throwIfAborted();
     throw deadline.aborted ? new CheckFailure("timeout") : error;

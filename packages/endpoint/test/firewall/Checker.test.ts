@@ -2,6 +2,7 @@
 
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
+import { createServer as createTcpServer, type Server as TcpServer } from "node:net";
 import { join } from "node:path";
 import process from "node:process";
 import { temporaryFolder } from "@social-harness/testkit/network/TestNetwork";
@@ -63,6 +64,8 @@ const answers: ReadonlyArray<readonly [answer: string, Asked]> = [
   ['{"verdict":"allow","guidance":"Be kind."}', once({ verdict: "allow", guidance: "Be kind." })],
   ['{"verdict":"allow","guidance":""}', once({ verdict: "allow" })],
   ['{"verdict":"hold","reason":"spam"}', once({ verdict: "hold", reason: "checker", explanation: "spam" })],
+  ['{"verdict":"hold","reason":"\\ud800"}', once({ verdict: "hold", reason: "checker", explanation: "\ufffd" })],
+  ['{"verdict":"allow","guidance":"\\ud800"}', once({ verdict: "allow", guidance: "\ufffd" })],
   ["", failed("malformed")],
   ["allow", failed("malformed")],
   ["null", failed("malformed")],
@@ -205,15 +208,16 @@ describe.skipIf(process.platform === "win32")("a command", () => {
 });
 
 describe("an address of this machine", () => {
-  const serve = async (listener: RequestListener): Promise<string> => {
-    const server = createServer(listener);
+  const listening = async (server: TcpServer): Promise<string> => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => {
-      server.closeAllConnections();
-      server.close();
-    });
+    onTestFinished(() => void server.close());
     const address = server.address();
     return `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/check?of=us`;
+  };
+  const serve = (listener: RequestListener): Promise<string> => {
+    const server = createServer(listener);
+    onTestFinished(() => server.closeAllConnections());
+    return listening(server);
   };
 
   verifies(
@@ -273,9 +277,38 @@ describe("an address of this machine", () => {
         expect([await ask({ url }, { checkMsMax }), asked]).toEqual([failed(category), 3]);
       }
       expect(followed).toBe(0);
+      const socketOf = async (answer: string) => {
+        let gone = 0;
+        const server = createTcpServer((socket) => {
+          socket.on("error", () => undefined);
+          socket.on("close", () => gone++);
+          socket.once("data", () => socket.write(answer));
+        });
+        return { url: await listening(server), gone: () => gone };
+      };
+      // Another protocol, and an answer whose rest nobody waits for: both leave no connection behind.
+      for (const answer of [
+        "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
+        "HTTP/1.1 500 No\r\ncontent-length: 1000\r\n\r\n",
+      ]) {
+        const { url, gone } = await socketOf(answer);
+        expect(await ask({ url })).toEqual(failed("refused"));
+        await until("its connections are gone", () => gone() === 3);
+      }
       expect(await ask({ url: "http://127.0.0.1:1/" })).toEqual(failed("unreachable"));
     },
   );
+});
+
+verifies("ING-240", "no way of asking outlives its deadline or its end, whatever it does", async () => {
+  const deaf: CallbackClient = { post: () => new Promise(() => undefined), close: async () => undefined };
+  const settings = { url: "https://checker.example/check" };
+  expect(await ask(settings, { callbacks: deaf, checkMsMax: 50 })).toEqual(failed("timeout"));
+  const stopping = new AbortController();
+  const check = Checker.create(settings, { callbacks: deaf, folder: temporaryFolder() });
+  const asked = check(subjectOf("hello"), stopping.signal);
+  stopping.abort();
+  await expect(asked).rejects.toThrow();
 });
 
 verifies("ING-152", "an address elsewhere is asked through the client of all callbacks alone", async () => {

@@ -61,6 +61,8 @@ export interface Walled {
   readonly fail: (conversation: Conversation) => Promise<void>;
   /** Writes the file, or removes it for null, and waits until that counts. */
   readonly rules: (file: object | string | null) => Promise<void>;
+  /** Lets no verdict be written until what it returns is called. */
+  readonly pauseWriting: () => () => void;
   /** What a kill leaves: the file of the store, and nothing that was in memory or under way. */
   readonly restart: () => Promise<void>;
   /** Resolves when nothing happens any more by itself. */
@@ -72,8 +74,7 @@ export interface Walled {
 
 const now = { ms: Date.parse("2026-11-30T12:00:00Z") };
 
-/** `isStubborn`: a check that is ended goes on until its question is answered. */
-export const walled = async (file: object | string | null = null, isStubborn = false): Promise<Walled> => {
+export const walled = async (file: object | string | null = null): Promise<Walled> => {
   const folder = temporaryFolder();
   const path = `${folder}/firewall.json`;
   const store = makeStore();
@@ -84,6 +85,7 @@ export const walled = async (file: object | string | null = null, isStubborn = f
     void log.push({ level, event, fields });
   const questions = new Set<Question>();
   let raised = 0;
+  let writable: Promise<void> = Promise.resolve();
 
   const write = (content: object | string | null): void => {
     if (content === null) rmSync(path, { force: true });
@@ -107,7 +109,6 @@ export const walled = async (file: object | string | null = null, isStubborn = f
         };
         questions.add(question);
         signal.addEventListener("abort", () => {
-          if (isStubborn) return;
           questions.delete(question);
           reject(signal.reason);
         });
@@ -146,7 +147,9 @@ export const walled = async (file: object | string | null = null, isStubborn = f
       committed: firewall.committed,
     });
     await turns.run(() => undefined);
-    await firewall.start({ run: (work) => (dead ? new Promise(() => undefined) : turns.run(work)) });
+    await firewall.start({
+      run: (work) => writable.then(() => (dead ? new Promise(() => undefined) : turns.run(work))),
+    });
     return {
       firewall,
       turns,
@@ -207,6 +210,11 @@ export const walled = async (file: object | string | null = null, isStubborn = f
       const isSaid = (words: RegExp) => log.slice(before).some(({ event }) => words.test(event));
       await until("the file is seen", () => isSaid(/has changed|no firewall any more/));
       if (content !== null) await until("the rules count", () => isSaid(/in force|cannot be used/));
+    },
+    pauseWriting: () => {
+      const paused = Promise.withResolvers<void>();
+      writable = paused.promise;
+      return paused.resolve;
     },
     restart: async () => {
       current.kill();
