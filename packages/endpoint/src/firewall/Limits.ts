@@ -8,13 +8,19 @@ export const rulesMax = 256;
 export const namesMax = 1_000;
 /** An expression is for a person to read. */
 export const patternCharactersMax = 1_024;
-/**
- * Instructions of one compiled expression. The largest message goes through so many of them in about two seconds, and
- * nothing else runs meanwhile; what people write has a few dozen.
- */
+/** Instructions of one compiled expression; what people write has a few dozen. */
 export const patternInstructionsMax = 500;
-/** Characters of text after which a look at it gives way to everything else before the next one. */
-export const charactersAtOnce = 16_384;
+/**
+ * A step is one instruction of an expression at one character, or as little: some 30 ns where a text is made to be slow to look
+ * through, and far less elsewhere. After so many, which are a few milliseconds, everything else has a turn.
+ */
+export const stepsAtOnce = 250_000;
+/** Of one look at one text, half a second at worst, since nothing can run before its end. */
+export const lookStepsMax = 16_000_000;
+/** How long whoever has taken that long rests at most. */
+export const restMsMax = 500;
+/** Of the processor's time, for all looks at one message. */
+export const rulesMsMax = 1_000;
 /** Of a rate: more items than this in one window are no flood that a person would want described. */
 export const rateItemsMax = 1_000;
 export const rateSecondsMax = 86_400;

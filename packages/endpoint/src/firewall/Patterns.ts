@@ -3,8 +3,12 @@
 
 import * as Limits from "./Limits.ts";
 
-/** Whether a text has a place that the expression fits. */
-export type Pattern = (text: string) => boolean;
+export interface Pattern {
+  /** Whether a text has a place that the expression fits. */
+  readonly fits: (text: string) => boolean;
+  /** A look takes so many steps for each character, and most often far fewer. */
+  readonly instructions: number;
+}
 
 export type PatternProblem = "malformed" | "too-large";
 
@@ -17,8 +21,9 @@ export const compile = async (
   return sources.map((source) => {
     try {
       const expression = RE2JS.compile(source);
-      if (expression.programSize() > Limits.patternInstructionsMax) return "too-large";
-      return (text) => expression.test(text);
+      const instructions = expression.programSize();
+      if (instructions > Limits.patternInstructionsMax) return "too-large";
+      return { fits: (text) => expression.test(text), instructions };
     } catch (error) {
       if (error instanceof RE2JSException) return "malformed";
       throw error;

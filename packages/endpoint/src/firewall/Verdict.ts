@@ -18,7 +18,7 @@ export interface Hold {
   readonly reason: HoldReason;
   /** The rule that decided, counted from 1. */
   readonly rule?: number;
-  /** The owner's words in that rule, the checker's, or how the checker failed. */
+  /** The owner's words in that rule, the checker's, how the checker failed, or that the rule could not be applied. */
   readonly explanation?: string;
 }
 

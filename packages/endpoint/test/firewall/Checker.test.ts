@@ -64,7 +64,10 @@ const answers: ReadonlyArray<readonly [answer: string, Asked]> = [
   ['{"verdict":"allow","guidance":"Be kind."}', once({ verdict: "allow", guidance: "Be kind." })],
   ['{"verdict":"allow","guidance":""}', once({ verdict: "allow" })],
   ['{"verdict":"hold","reason":"spam"}', once({ verdict: "hold", reason: "checker", explanation: "spam" })],
-  ['{"verdict":"hold","reason":"\\ud800"}', once({ verdict: "hold", reason: "checker", explanation: "\ufffd" })],
+  [
+    '{"verdict":"hold","reason":"\\ud800"}',
+    once({ verdict: "hold", reason: "checker", explanation: "\ufffd" }),
+  ],
   ['{"verdict":"allow","guidance":"\\ud800"}', once({ verdict: "allow", guidance: "\ufffd" })],
   ["", failed("malformed")],
   ["allow", failed("malformed")],

@@ -2,9 +2,11 @@
 
 import { verifies } from "@social-harness/testkit/Verifies";
 import { expect } from "vitest";
+import * as Pace from "../../src/firewall/Pace.ts";
 import * as Rules from "../../src/firewall/Rules.ts";
 import * as RulesFile from "../../src/firewall/RulesFile.ts";
 
+const pace = Pace.create(() => 0);
 const principal = `prn_${"A".repeat(21)}A`;
 const checker = { command: ["/usr/bin/true"] };
 
@@ -60,7 +62,7 @@ verifies("ING-131", "a file of the closed shape is taken as it is", async () => 
   for (const file of good) {
     const parsed = RulesFile.parse(JSON.stringify(file));
     expect(parsed).toEqual(file);
-    await Rules.compile(parsed);
+    await Rules.compile(parsed, pace);
   }
 });
 
@@ -87,7 +89,7 @@ verifies(
   "ING-136",
   "an expression that RE2 does not have, or that is too large, is named by its rule",
   async () => {
-    const compile = (text: string) => Rules.compile(RulesFile.parse(JSON.stringify(rule({ text }))));
+    const compile = (text: string) => Rules.compile(RulesFile.parse(JSON.stringify(rule({ text }))), pace);
     for (const text of ["(", "(?=a)", "(a)\\1", "a{1001}"]) {
       await expect(compile(text)).rejects.toThrow(
         /^rules\.1\.when\.text: expected a regular expression of RE2/,
