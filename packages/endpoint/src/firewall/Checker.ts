@@ -5,6 +5,7 @@ import { setTimeout } from "node:timers/promises";
 import * as Schema from "effect/Schema";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
+import * as StrictJson from "@social-harness/protocol/encoding/StrictJson";
 import type { CallbackClient } from "../callbacks/CallbackClient.ts";
 import type { Ask } from "./Ask.ts";
 import * as CheckerUrl from "./CheckerUrl.ts";
@@ -44,17 +45,14 @@ const decode = Closed.decoder(
 /** Throws `CheckFailure` for anything but one verdict. */
 const verdictOf = (answer: Uint8Array): Verdict => {
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(answer);
-    const decoded = decode(JSON.parse(text));
+    const decoded = decode(StrictJson.parseBytes(answer));
     if (decoded.verdict === "hold") {
       return { verdict: "hold", reason: "checker", explanation: decoded.reason.toWellFormed() };
     }
     const { guidance = "" } = decoded;
     return { verdict: "allow", ...(guidance === "" ? {} : { guidance: guidance.toWellFormed() }) };
   } catch (error) {
-    const isGarbage =
-      error instanceof DecodeError || error instanceof SyntaxError || error instanceof TypeError;
-    throw isGarbage ? new CheckFailure("malformed") : error;
+    throw error instanceof DecodeError ? new CheckFailure("malformed") : error;
   }
 };
 

@@ -1,6 +1,6 @@
 // Stands between classification and inbox as long as the state folder holds a `firewall.json`: what it is then in, what
 // becomes of a queue that an earlier one has left, and which tools the owner has. Without the file it costs a look at its
-// place. Knows no rule. Implements ING-130, ING-137 to ING-140 and ING-146.
+// place. Knows no rule. Implements ING-130, ING-137 to ING-140, ING-146 and ING-245.
 
 import type { ConversationId } from "@social-harness/protocol/identity/Identifier";
 import type { Logger } from "@social-harness/router/Logger";
@@ -23,7 +23,7 @@ export interface FirewallOptions extends EngineOptions {
   readonly onAdmitted: () => void;
   /** There are other hold tools than before. */
   readonly onHoldTools: () => void;
-  readonly watch?: Pick<Watch.WatchOptions, "watchMs" | "settledMs">;
+  readonly watch?: Pick<Watch.WatchOptions, "watchMs" | "settledMs" | "absentMs">;
 }
 
 /** Whether there are rules, and whether they can be used. */
@@ -58,9 +58,12 @@ const closed: Engine = { judge: judgeAll(unreadable), allowRelease: false };
 export const create = (options: FirewallOptions): Firewall => {
   const { db, path, logger } = options;
   let content = Watch.read(path);
-  let mode: Mode = content.kind !== "absent" ? "on" : Queue.isEmpty(db) ? "off" : "emptying";
-  let tools: HoldTools = mode === "on" ? "kept" : "none";
-  let standing: Standing = mode === "on" ? "unusable" : "none";
+  const isThere = content.kind !== "absent";
+  /** An earlier life had rules: that there are none now has to be as sure as it would have to be in that life. */
+  const isMissed = !isThere && !Queue.isEmpty(db);
+  let mode: Mode = isThere || isMissed ? "on" : "off";
+  let tools: HoldTools = isThere ? "kept" : "none";
+  let standing: Standing = isThere ? "unusable" : "none";
   let writer: Workers.Writer | null = null;
   let workers: Workers.Workers | null = null;
   let applied: Promise<void> = Promise.resolve();
@@ -184,8 +187,14 @@ export const create = (options: FirewallOptions): Firewall => {
     holdTools: () => tools,
     start: async (by) => {
       writer = by;
-      endWatch = Watch.start({ path, content, onChange: (file) => void change(file), ...options.watch });
-      if (mode !== "off") await applyNext(content);
+      const known = isMissed ? null : content;
+      endWatch = Watch.start({
+        path,
+        content: known,
+        onChange: (file) => void change(file),
+        ...options.watch,
+      });
+      if (isThere) await applyNext(content);
     },
     close: async () => {
       isClosing = true;

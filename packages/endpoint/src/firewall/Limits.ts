@@ -48,5 +48,7 @@ export const storeRetryMs = 5_000;
 /** How soon a change of the file is seen, and how long it must stay as it is before it counts. */
 export const watchMs = 1_000;
 export const settledMs = 250;
+/** How long a file must be away before there is none: editors and deployments take one away and bring another. */
+export const absentMs = 3_000;
 
 export const holdPageMax = 50;

@@ -1,6 +1,6 @@
 // The way of an item between classification and inbox, with rules alone and with a checker that takes its time.
 
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import * as Content from "@social-harness/protocol/history/Content";
 import { until } from "@social-harness/testkit/network/Until";
 import { verifies } from "@social-harness/testkit/Verifies";
@@ -249,6 +249,22 @@ verifies(
     expect(wall.inbox()).toEqual(["one", "two", "failed agent:bob", "three"]);
   },
 );
+
+verifies("ING-245", "a start while the file is away for a moment lets nothing through", async () => {
+  const wall = await walled({ rules: [], checker }, { absentMs: 600_000 });
+  const [bob, carol] = [wall.conversation("bob"), wall.conversation("carol")];
+  await wall.post(bob, "bob", "one");
+  await wall.rest();
+  rmSync(wall.path);
+  await wall.restart();
+  await wall.post(bob, "bob", "two");
+  await wall.post(carol, "carol", "three");
+  await wall.rest();
+  expect([wall.inbox(), Queue.count(wall.store.db), wall.firewall().standing()]).toEqual([[], 3, "none"]);
+  await wall.rules({ rules: [{ when: { from: ["bob"] }, verdict: "hold" }] });
+  await wall.rest();
+  expect([wall.inbox(), holds(wall).length]).toEqual([["three"], 2]);
+});
 
 verifies(
   "ING-149",

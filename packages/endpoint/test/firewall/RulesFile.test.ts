@@ -66,7 +66,7 @@ verifies("ING-131", "a file of the closed shape is taken as it is", async () => 
   }
 });
 
-verifies("ING-131", "anything else is refused by its place, and no value is repeated", () => {
+verifies(["ING-131", "ING-246"], "anything else is refused by its place, and no value is repeated", () => {
   for (const [file, place] of bad) {
     let said = "";
     try {
@@ -83,6 +83,8 @@ verifies("ING-131", "anything else is refused by its place, and no value is repe
     if (!Object.hasOwn(file, secret)) expect(said).not.toContain(secret);
   }
   expect(() => RulesFile.parse("{")).toThrow("it is no JSON");
+  const twice = '{"rules":[{"when":{"text":"x"},"verdict":"hold"}],"rules":[]}';
+  expect(() => RulesFile.parse(twice)).toThrow("a name stands twice in one object");
 });
 
 verifies(

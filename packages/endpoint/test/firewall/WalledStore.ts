@@ -74,7 +74,10 @@ export interface Walled {
 
 const now = { ms: Date.parse("2026-11-30T12:00:00Z") };
 
-export const walled = async (file: object | string | null = null): Promise<Walled> => {
+export const walled = async (
+  file: object | string | null = null,
+  watch: Firewall.FirewallOptions["watch"] = {},
+): Promise<Walled> => {
   const folder = temporaryFolder();
   const path = `${folder}/firewall.json`;
   const store = makeStore();
@@ -133,7 +136,7 @@ export const walled = async (file: object | string | null = null): Promise<Walle
       sleep: () => (dead ? new Promise(() => undefined) : Promise.resolve()),
       onAdmitted: () => void raised++,
       onHoldTools: () => undefined,
-      watch: { watchMs: 1, settledMs: 1 },
+      watch: { watchMs: 1, settledMs: 1, absentMs: 1, ...watch },
     });
     let hasMore = true;
     const turns = Turns.create<Work>(db, clock, {
