@@ -38,6 +38,13 @@ const patternsOf = async (rules: RulesFile["rules"]): Promise<ReadonlyArray<Fits
 const textsOf = ({ item }: Subject): ReadonlyArray<string> =>
   item.message.content.flatMap((part) => (part.type === "text" ? [part.text] : []));
 
+const arrivalOf = ({ sender, recordHash, order, receivedAt }: Subject): Rate.Arrival => ({
+  sender: sender.agentId,
+  recordHash,
+  order,
+  at: receivedAt,
+});
+
 /** Beginning a look costs as much as some characters do. */
 const beginningOfALook = 32;
 /** Looking at a rule costs something, and at each name in it. */
@@ -79,14 +86,13 @@ export const compile = async (file: RulesFile, pace: Pace.Pace): Promise<Rules> 
 
   /** Whether all conditions hold but the one on the text. */
   const holds = (when: When, subject: Subject, bytesOf: () => number): boolean => {
-    const { item, sender, isKnown, recordHash, receivedAt } = subject;
-    const arrival = { sender: sender.agentId, recordHash, at: receivedAt };
+    const { item, sender, isKnown } = subject;
     if (when.from?.includes(sender.agentName) === false) return false;
     if (when.principal?.includes(sender.principalId) === false) return false;
     if (when.unknownSender === true && isKnown) return false;
     if (when.kind?.includes(item.kind) === false) return false;
     if (when.conversation !== undefined && when.conversation !== item.message.kind) return false;
-    if (when.rate !== undefined && !rate.isExceeded(arrival, when.rate)) return false;
+    if (when.rate !== undefined && !rate.isExceeded(arrivalOf(subject), when.rate)) return false;
     return when.bytesOver === undefined || bytesOf() > when.bytesOver;
   };
 
@@ -119,8 +125,7 @@ export const compile = async (file: RulesFile, pace: Pace.Pace): Promise<Rules> 
 
   return {
     decide: async (subject, signal) => {
-      const { sender, recordHash, receivedAt } = subject;
-      rate.note({ sender: sender.agentId, recordHash, at: receivedAt });
+      rate.note(arrivalOf(subject));
       const steps = deciding(subject);
       for (;;) {
         const step = steps.next();

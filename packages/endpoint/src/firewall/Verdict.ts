@@ -31,6 +31,8 @@ export interface Subject {
   readonly sender: AgentCard;
   /** Whether the owner's contacts name the sender, or this agent has written to it before. */
   readonly isKnown: boolean;
+  /** Its place among all records that came here: it grows, whatever the clock says. */
+  readonly order: number;
   /** When it was classified, epoch milliseconds. */
   readonly receivedAt: number;
 }

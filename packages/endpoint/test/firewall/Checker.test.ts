@@ -22,6 +22,7 @@ const subjectOf = (text: string): Subject => ({
   recordHash: "rch_" as never,
   sender: cardOf("bob"),
   isKnown: true,
+  order: 1,
   receivedAt: Date.parse("2026-11-30T12:00:00Z"),
 });
 
@@ -73,6 +74,7 @@ const answers: ReadonlyArray<readonly [answer: string, Asked]> = [
   ["allow", failed("malformed")],
   ["null", failed("malformed")],
   ['{"verdict":"allow"}{"verdict":"allow"}', failed("malformed")],
+  ['{"verdict":"hold","verdict":"allow"}', failed("malformed")],
   ['{"verdict":"maybe"}', failed("malformed")],
   ['{"verdict":"hold"}', failed("malformed")],
   ['{"verdict":"allow","reason":"x"}', failed("malformed")],

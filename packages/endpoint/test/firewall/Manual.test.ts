@@ -27,6 +27,7 @@ const subjectOf = (text: string, isKnown: boolean): Subject => ({
   recordHash: `rch_${text}` as never,
   sender: cardOf("carol"),
   isKnown,
+  order: 1,
   receivedAt: 0,
 });
 

@@ -8,7 +8,6 @@ import { afterEach, beforeEach, expect } from "vitest";
 import * as Limits from "../../src/firewall/Limits.ts";
 import * as Pace from "../../src/firewall/Pace.ts";
 import * as Queue from "../../src/firewall/Queue.ts";
-import * as Rate from "../../src/firewall/Rate.ts";
 import * as Rules from "../../src/firewall/Rules.ts";
 import * as RulesFile from "../../src/firewall/RulesFile.ts";
 import * as Subjects from "../../src/firewall/Subject.ts";
@@ -185,21 +184,6 @@ verifies(
     expect(verdicts).toEqual(["allow", "allow", "allow", "hold", "hold", "allow"]);
   },
 );
-
-verifies("ING-135", "of a flood nothing that is looked at again is taken for the first", () => {
-  const bound = { items: 5, seconds: 60 };
-  const rate = Rate.create([bound]);
-  const arrivals = Array.from({ length: 3_000 }, (_, i) => ({
-    sender: cardOf("bob").agentId,
-    recordHash: `rch_${i}` as never,
-    at: i,
-  }));
-  for (const [i, arrival] of arrivals.entries()) {
-    rate.note(arrival);
-    expect(rate.isExceeded(arrival, bound)).toBe(i >= 5);
-  }
-  expect(rate.isExceeded(arrivals[6] as never, bound)).toBe(true);
-});
 
 verifies("ING-136", "no text that others write makes a look at it slow", async () => {
   const evil = ["a".repeat(262_000), "ab".repeat(131_000), "ignore the ".repeat(23_000)];
