@@ -1,5 +1,5 @@
 // The owner's own judge behind the rules: asks it about one item, some times where it fails, and takes nothing but a verdict of
-// the one form for an answer. What cannot be had is a hold. Implements ING-150, ING-153 and ING-154.
+// the one form for an answer. What cannot be had is a hold. Implements ING-150, ING-153, ING-154 and ING-240.
 
 import { setTimeout } from "node:timers/promises";
 import * as Schema from "effect/Schema";
@@ -13,6 +13,7 @@ import * as CommandChecker from "./CommandChecker.ts";
 import { CheckFailure, explain } from "./CheckFailure.ts";
 import * as HttpChecker from "./HttpChecker.ts";
 import * as Limits from "./Limits.ts";
+import * as Places from "./Places.ts";
 import type { CheckerSettings } from "./RulesFile.ts";
 import type { Subject, Verdict } from "./Verdict.ts";
 
@@ -26,8 +27,8 @@ export interface CheckerOptions {
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** Rejects when `signal` ends it, and otherwise never. */
-export type Checker = (subject: Subject, signal: AbortSignal) => Promise<Verdict>;
+/** Rejects when `signal` ends it, or where the item cannot be read. It is read for each question, and not kept while others are asked. */
+export type Checker = (read: () => Subject, signal: AbortSignal) => Promise<Verdict>;
 
 const upTo = (bytesMax: number) =>
   Schema.String.check(Schema.makeFilter((text: string) => Buffer.byteLength(text) <= bytesMax));
@@ -92,21 +93,32 @@ const withinDeadline = async (ask: Ask, question: Uint8Array, signal: AbortSigna
 
 export const create = (settings: CheckerSettings, options: CheckerOptions): Checker => {
   const ask = askerOf(settings, options);
+  const places = Places.create(Limits.checks);
   const sleep = options.sleep ?? ((ms, signal) => setTimeout(ms, undefined, { signal, ref: false }));
   const msMax = options.checkMsMax ?? Limits.checkMsMax;
-  return async (subject, signal) => {
-    const question = questionOf(subject);
+
+  /** One question; its place is given back before the pause that a failure makes. */
+  const answerOf = async (read: () => Subject, signal: AbortSignal): Promise<Verdict | CheckFailure> => {
+    const giveBack = await places.take(read().sender.principalId, signal);
+    try {
+      return await withinDeadline(ask, questionOf(read()), signal, msMax);
+    } catch (error) {
+      if (error instanceof CheckFailure) return error;
+      throw error;
+    } finally {
+      giveBack();
+    }
+  };
+
+  return async (read, signal) => {
     for (let again = 0; ; again++) {
-      try {
-        return await withinDeadline(ask, question, signal, msMax);
-      } catch (error) {
-        if (!(error instanceof CheckFailure)) throw error;
-        const pauseMs = Limits.checkAgainAfterMs[again];
-        if (pauseMs === undefined) {
-          return { verdict: "hold", reason: "check-failed", explanation: explain(error.category) };
-        }
-        await sleep(pauseMs, signal);
+      const answer = await answerOf(read, signal);
+      if (!(answer instanceof CheckFailure)) return answer;
+      const pauseMs = Limits.checkAgainAfterMs[again];
+      if (pauseMs === undefined) {
+        return { verdict: "hold", reason: "check-failed", explanation: explain(answer.category) };
       }
+      await sleep(pauseMs, signal);
     }
   };
 };

@@ -4,7 +4,7 @@
 import process from "node:process";
 import * as Checker from "./Checker.ts";
 import * as Pace from "./Pace.ts";
-import type { Queued } from "./Queue.ts";
+import * as Queue from "./Queue.ts";
 import * as Rules from "./Rules.ts";
 import * as RulesFile from "./RulesFile.ts";
 import * as Subject from "./Subject.ts";
@@ -26,6 +26,8 @@ export interface Engine {
   readonly allowRelease: boolean;
 }
 
+const allow: Verdict = { verdict: "allow" };
+
 export { RulesProblem } from "./RulesFile.ts";
 
 /** Throws `RulesProblem` for a text that is no file of rules. */
@@ -34,26 +36,29 @@ export const load = async (text: string, options: EngineOptions): Promise<Engine
   const rules = await Rules.compile(file, Pace.create(options.cpuMs ?? threadCpuMs));
   const checker = file.checker === undefined ? null : Checker.create(file.checker, options);
 
-  const check = (subject: Judged, signal: AbortSignal): Promise<Verdict> => {
-    if (checker === null) throw new Error("rules without a checker ask for a check");
-    return checker(subject, signal);
-  };
-
-  /** A check takes its time, so what rules alone have decided before it is settled first. */
-  const judge = async (
-    entries: ReadonlyArray<Queued>,
-    signal: AbortSignal,
-  ): Promise<ReadonlyArray<Verdict>> => {
-    const verdicts: Array<Verdict> = [];
-    for (const entry of entries) {
-      const subject = Subject.of(options, entry);
-      const decision = subject === null ? { verdict: "allow" as const } : await rules.decide(subject, signal);
-      signal.throwIfAborted();
-      if (decision.verdict !== "check") verdicts.push(decision);
-      else if (verdicts.length > 0) break;
-      else return [await check(subject as Judged, signal)];
-    }
-    return verdicts;
+  const judge: Judge = {
+    /** A check takes its time, so what rules alone have decided before it is settled first. */
+    decide: async (entries, signal) => {
+      const verdicts: Array<Verdict> = [];
+      for (const entry of entries) {
+        const subject = Subject.of(options, entry);
+        const decision = subject === null ? allow : await rules.decide(subject, signal);
+        signal.throwIfAborted();
+        if (decision.verdict === "check") break;
+        verdicts.push(decision);
+      }
+      return verdicts;
+    },
+    check: async (conversationId, signal) => {
+      const read = (): Judged => {
+        const [entry] = Queue.next(options.db, conversationId, 1);
+        const subject = entry === undefined ? null : Subject.of(options, entry);
+        if (subject === null) throw new Error("nothing is queued that could be checked");
+        return subject;
+      };
+      if (checker === null) throw new Error("rules without a checker ask for a check");
+      return checker(read, signal);
+    },
   };
 
   return { judge, allowRelease: file.allowRelease === true };

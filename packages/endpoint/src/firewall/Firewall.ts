@@ -48,10 +48,10 @@ type Mode = "on" | "emptying" | "off";
 const allow: Verdict = { verdict: "allow" };
 const unreadable: Verdict = { verdict: "hold", reason: "rules-unreadable" };
 
-const judgeAll =
-  (verdict: Verdict): Workers.Judge =>
-  async (entries) =>
-    entries.map(({ recordHash }) => (recordHash === null ? allow : verdict));
+const judgeAll = (verdict: Verdict): Workers.Judge => ({
+  decide: async (entries) => entries.map(({ recordHash }) => (recordHash === null ? allow : verdict)),
+  check: async () => verdict,
+});
 
 const closed: Engine = { judge: judgeAll(unreadable), allowRelease: false };
 

@@ -38,8 +38,10 @@ export const answerBytesMax = 65_536;
 /** Before each further question about an item that a checker failed to answer. */
 export const checkAgainAfterMs: ReadonlyArray<number> = [500, 2_000];
 
-/** Conversations whose items are judged at the same time: each may be a process or a connection. */
-export const workersMax = 8;
+/** Questions that are asked at the same time: each is a process or a connection. Of agents of one principal, half of them. */
+export const checks = { placesMax: 8, ofOneMax: 4 } as const;
+/** Conversations whose items are in memory while rules decide; of one agent, few enough to leave most of them to others. */
+export const decisions = { placesMax: 16, ofOneMax: 2 } as const;
 /** Items of one conversation that are settled in one commit. */
 export const runItemsMax = 16;
 /** Before a conversation is tried again whose verdict the store refused. */

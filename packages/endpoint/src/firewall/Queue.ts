@@ -59,6 +59,16 @@ export const conversations = (db: Database): ReadonlyArray<ConversationId> =>
     )
     .map((row) => row["conversation_id"] as ConversationId);
 
+/** Who wrote what waits longest in a conversation; null where nothing waits, or something of this endpoint itself. */
+export const firstAuthor = (db: Database, conversationId: ConversationId): string | null => {
+  const row = db.get(
+    `SELECT author_agent_id AS author FROM firewall_queue LEFT JOIN record USING (record_hash)
+     WHERE firewall_queue.conversation_id = ? ORDER BY firewall_queue.sequence LIMIT 1`,
+    conversationId,
+  );
+  return (row?.["author"] as string | null | undefined) ?? null;
+};
+
 /** The next items of a conversation; at most `countMax`. Throws `DecodeError` where the very first cannot be read. */
 export const next = (
   db: Database,

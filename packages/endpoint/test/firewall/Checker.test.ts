@@ -50,7 +50,7 @@ const ask = async (
     checkMsMax,
     sleep: async (ms: number) => void pauses.push(ms),
   };
-  return { verdict: await Checker.create(settings, options)(subjectOf(text), signal()), pauses };
+  return { verdict: await Checker.create(settings, options)(() => subjectOf(text), signal()), pauses };
 };
 
 const failed = (category: CheckFailureCategory): Asked => ({
@@ -203,7 +203,7 @@ describe.skipIf(process.platform === "win32")("a command", () => {
     const { folder, path } = script("echo $$ > pid.new; mv pid.new pid; sleep 60");
     const stopping = new AbortController();
     const check = Checker.create({ command: [path] }, { callbacks: null, folder });
-    const asked = check(subjectOf("hello"), stopping.signal);
+    const asked = check(() => subjectOf("hello"), stopping.signal);
     await until("it runs", () => existsSync(join(folder, "pid")));
     stopping.abort();
     await expect(asked).rejects.toThrow();
@@ -311,7 +311,7 @@ verifies("ING-240", "no way of asking outlives its deadline or its end, whatever
   expect(await ask(settings, { callbacks: deaf, checkMsMax: 50 })).toEqual(failed("timeout"));
   const stopping = new AbortController();
   const check = Checker.create(settings, { callbacks: deaf, folder: temporaryFolder() });
-  const asked = check(subjectOf("hello"), stopping.signal);
+  const asked = check(() => subjectOf("hello"), stopping.signal);
   stopping.abort();
   await expect(asked).rejects.toThrow();
 });

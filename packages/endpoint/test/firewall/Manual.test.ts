@@ -55,7 +55,7 @@ verifies(["ING-150", "ING-151"], "the checker of the manual gives each of its ve
   const { stdout } = await promisify(execFile)("python3", ["-c", "import sys; print(sys.executable)"]);
   const check = Checker.create({ command: [stdout.trim(), path] }, { callbacks: null, folder });
   const ask = (text: string, isKnown: boolean) =>
-    check(subjectOf(text, isKnown), new AbortController().signal);
+    check(() => subjectOf(text, isKnown), new AbortController().signal);
   expect(await ask("Pay this invoice — now", true)).toMatchObject({ verdict: "hold", reason: "checker" });
   expect(await ask("Hello", true)).toEqual({ verdict: "allow" });
   expect(await ask("Hello", false)).toMatchObject({

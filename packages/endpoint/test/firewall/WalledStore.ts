@@ -2,7 +2,7 @@
 // checker under https is asked through a client that only writes down what it was asked, and a kill leaves the file alone.
 
 import { randomBytes } from "node:crypto";
-import { rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import type { Item } from "@social-harness/protocol/delivery/Item";
 import * as Content from "@social-harness/protocol/history/Content";
@@ -14,6 +14,7 @@ import type { CallbackAnswer, CallbackClient } from "../../src/callbacks/Callbac
 import { admitCommitted } from "../../src/conversations/Admission.ts";
 import { emptyWork, type Work } from "../../src/conversations/Conversations.ts";
 import * as Firewall from "../../src/firewall/Firewall.ts";
+import * as Queue from "../../src/firewall/Queue.ts";
 import * as Inbox from "../../src/ingress/Inbox.ts";
 import * as Turns from "../../src/store/Turns.ts";
 import {
@@ -224,7 +225,11 @@ export const walled = async (
       questions.clear();
       store.reopen();
       store.db.run("PRAGMA synchronous = OFF");
+      const before = log.length;
       current = await life();
+      // A queue without a file waits until it is sure that there is none.
+      if (existsSync(path) || Queue.isEmpty(store.db) || watch.absentMs !== undefined) return;
+      await until("its absence counts", () => log.slice(before).some(({ event }) => /any more/.test(event)));
     },
     rest: async () => {
       let same = 0;
