@@ -1,10 +1,12 @@
 // The owner's checker in earnest: real programs and a real server on this machine, with everything that they can do wrong.
 
+import { execFile } from "node:child_process";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createTcpServer, type Server as TcpServer } from "node:net";
 import { join } from "node:path";
 import process from "node:process";
+import { promisify } from "node:util";
 import { temporaryFolder } from "@social-harness/testkit/network/TestNetwork";
 import { until } from "@social-harness/testkit/network/Until";
 import { verifies } from "@social-harness/testkit/Verifies";
@@ -184,6 +186,42 @@ describe.skipIf(process.platform === "win32")("a command", () => {
       expect(pids.length).toBeGreaterThanOrEqual(3);
       await until("nobody is left", () => !pids.some(isAlive));
     }
+  });
+
+  verifies("ING-249", "leaves nothing running after its verdict", async () => {
+    for (const ending of ["exit 0", "exit 1"]) {
+      const { folder, path } = script(
+        `sleep 60 > /dev/null & echo $! >> pids; echo '{"verdict":"allow"}'; ${ending}`,
+      );
+      expect(await ask({ command: [path] }, { folder })).toEqual(
+        ending === "exit 0" ? once({ verdict: "allow" }) : failed("exited"),
+      );
+      const pids = readFileSync(join(folder, "pids"), "utf8").trim().split("\n").map(Number);
+      await until("nobody is left", () => !pids.some(isAlive));
+    }
+  });
+
+  verifies("ING-249", "is not started where there is no descriptor for its pipes", async () => {
+    const { folder, path } = script('echo \'{"verdict":"allow"}\'');
+    const lines = `
+      import { closeSync, openSync, writeSync } from "node:fs";
+      import * as Checker from ${JSON.stringify(import.meta.resolve("../../src/firewall/Checker.ts"))};
+      const options = { callbacks: null, folder: ${JSON.stringify(folder)}, sleep: async () => undefined };
+      const subject = ${JSON.stringify(subjectOf("hello"))};
+      const ask = () =>
+        Checker.create({ command: [${JSON.stringify(path)}] }, options)(() => subject, new AbortController().signal);
+      await ask();
+      const taken = [];
+      try {
+        for (;;) taken.push(openSync("/dev/null"));
+      } catch {
+        const held = await ask();
+        for (const descriptor of taken) closeSync(descriptor);
+        writeSync(1, JSON.stringify([held, await ask()]));
+      }`;
+    const node = [JSON.stringify(process.execPath), "--input-type=module", "-e", '"$0"'].join(" ");
+    const { stdout } = await promisify(execFile)("/bin/sh", ["-c", `ulimit -n 256; exec ${node}`, lines]);
+    expect(JSON.parse(stdout)).toEqual([failed("not-started").verdict, { verdict: "allow" }]);
   });
 
   verifies(
