@@ -44,6 +44,8 @@ export const checks = { placesMax: 8, ofOneMax: 4 } as const;
 export const decisions = { placesMax: 16, ofOneMax: 2 } as const;
 /** Items of one conversation that are settled in one commit. */
 export const runItemsMax = 16;
+/** And so many characters of them, or one item, since reading them takes the one thread. */
+export const runCharactersMax = 262_144;
 /** Before a conversation is tried again whose verdict the store refused. */
 export const storeRetryMs = 5_000;
 

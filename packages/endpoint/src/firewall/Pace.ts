@@ -13,8 +13,12 @@ export interface Share {
 }
 
 export interface Pace {
-  readonly share: () => Share;
+  /** Its rests end with `signal`. */
+  readonly share: (signal: AbortSignal) => Share;
 }
+
+const rest = (ms: number, signal: AbortSignal): Promise<void> =>
+  setTimeout(Math.min(ms, Limits.restMsMax), undefined, { signal }).catch(() => undefined);
 
 /** `cpuMs` is the time that this thread has computed for so far, in milliseconds. */
 export const create = (cpuMs: () => number): Pace => {
@@ -22,15 +26,15 @@ export const create = (cpuMs: () => number): Pace => {
   let last: Promise<void> = Promise.resolve();
 
   /** A rest for each who waits, as long as what it has taken: what else there is needs more than one turn of the event loop. */
-  const giveWay = (restMs: number): Promise<void> =>
+  const giveWay = (restMs: number, signal: AbortSignal): Promise<void> =>
     (last = last
-      .then(() => (restMs < 1 ? setImmediate() : setTimeout(Math.min(restMs, Limits.restMsMax))))
+      .then(() => (restMs < 1 || signal.aborted ? setImmediate() : rest(restMs, signal)))
       .then(() => {
         steps = 0;
       }));
 
   return {
-    share: () => {
+    share: (signal) => {
       let since = cpuMs();
       let usedMs = 0;
       return {
@@ -39,7 +43,7 @@ export const create = (cpuMs: () => number): Pace => {
           if (steps < Limits.stepsAtOnce) return null;
           const takenMs = cpuMs() - since;
           usedMs += takenMs;
-          return giveWay(takenMs).then(() => {
+          return giveWay(takenMs, signal).then(() => {
             since = cpuMs();
           });
         },

@@ -7,6 +7,7 @@ import type { ConversationId, RecordHash } from "@social-harness/protocol/identi
 import * as Inbox from "../ingress/Inbox.ts";
 import type { Database, Row } from "../store/Database.ts";
 import * as HoldId from "./HoldId.ts";
+import * as Limits from "./Limits.ts";
 import type { Verdict } from "./Verdict.ts";
 
 export interface Queued {
@@ -69,7 +70,10 @@ export const firstAuthor = (db: Database, conversationId: ConversationId): strin
   return (row?.["author"] as string | null | undefined) ?? null;
 };
 
-/** The next items of a conversation; at most `countMax`. Throws `DecodeError` where the very first cannot be read. */
+/**
+ * The next items of a conversation: at most `countMax`, and no more of them than are read at once. Throws `DecodeError` where the
+ * very first cannot be read.
+ */
 export const next = (
   db: Database,
   conversationId: ConversationId,
@@ -81,7 +85,10 @@ export const next = (
     countMax,
   );
   const entries: Array<Queued> = [];
+  let characters = 0;
   for (const row of rows) {
+    characters += String(row["item"]).length;
+    if (characters > Limits.runCharactersMax && entries.length > 0) break;
     try {
       entries.push(ofRow(row));
     } catch (error) {

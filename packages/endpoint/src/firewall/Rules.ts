@@ -96,9 +96,12 @@ export const compile = async (file: RulesFile, pace: Pace.Pace): Promise<Rules> 
     return when.bytesOver === undefined || bytesOf() > when.bytesOver;
   };
 
-  function* deciding(subject: Subject): Steps<Decision> {
-    const share = pace.share();
+  function* deciding(subject: Subject, signal: AbortSignal): Steps<Decision> {
+    const share = pace.share(signal);
     const texts = textsOf(subject);
+    // Reading it has cost something already.
+    const first = share.spend(texts.reduce((sum, { length }) => sum + length, 0));
+    if (first !== null) yield first;
     let bytes: number | undefined;
     const bytesOf = (): number => (bytes ??= CanonicalJson.byteLength(subject.item.message.content));
     for (const [index, { when, verdict, explanation, guidance }] of file.rules.entries()) {
@@ -126,7 +129,7 @@ export const compile = async (file: RulesFile, pace: Pace.Pace): Promise<Rules> 
   return {
     decide: async (subject, signal) => {
       rate.note(arrivalOf(subject));
-      const steps = deciding(subject);
+      const steps = deciding(subject, signal);
       for (;;) {
         const step = steps.next();
         if (step.done === true) return step.value;

@@ -1,5 +1,6 @@
 // What the owner's rules decide, condition by condition, and in which order.
 
+import { setTimeout } from "node:timers/promises";
 import * as Content from "@social-harness/protocol/history/Content";
 import { PrincipalId } from "@social-harness/protocol/identity/Identifier";
 import { verifies } from "@social-harness/testkit/Verifies";
@@ -187,9 +188,10 @@ verifies(
 
 verifies("ING-136", "no text that others write makes a look at it slow", async () => {
   const evil = ["a".repeat(262_000), "ab".repeat(131_000), "ignore the ".repeat(23_000)];
-  const bob = makeConversation(store, "alice", ["alice", "bob"]);
-  for (const text of evil) bob.post("bob", Content.ofText(text));
+  for (const [i, text] of evil.entries())
+    makeConversation(store, "alice", ["alice", `peer-${i}`]).post(`peer-${i}`, Content.ofText(text));
   const subjects = arrive();
+  expect(subjects).toHaveLength(3);
   for (const text of [
     "(a+)+$!",
     "(a|a)*b?c",
@@ -240,6 +242,23 @@ const arriveOne = (): Subject => {
   return arrive()[0] as Subject;
 };
 
+verifies("ING-241", "no more of a conversation is read at once than one large message", () => {
+  const bob = makeConversation(store, "alice", ["alice", "bob"]);
+  for (const length of [100_000, 100_000, 100_000, 250_000])
+    bob.post("bob", Content.ofText("x".repeat(length)));
+  arrive();
+  const [id] = Queue.conversations(store.db) as [never];
+  const read: Array<number> = [];
+  for (let left = 4; left > 0;) {
+    const entries = Queue.next(store.db, id, 16);
+    read.push(entries.length);
+    left -= entries.length;
+    for (const { sequence } of entries)
+      store.db.run("DELETE FROM firewall_queue WHERE sequence = ?", sequence);
+  }
+  expect(read).toEqual([2, 1, 1]);
+});
+
 /** A message of some texts, and how often everything else had a turn while the rules were looking at it. */
 const lookedAt = async (
   rules: Awaited<ReturnType<typeof compile>>,
@@ -287,6 +306,7 @@ verifies("ING-241", "names and rates are steps as well", async () => {
 
 verifies("ING-241", "those who look at the same time go on one after the other", async () => {
   const pace = Pace.create(() => 0);
+  const { signal } = new AbortController();
   let turns = 0;
   let isOver = false;
   const count = (): void => {
@@ -296,12 +316,28 @@ verifies("ING-241", "those who look at the same time go on one after the other",
   setImmediate(count);
   const ends = await Promise.all(
     ["a", "b", "c"].map(async () => {
-      await pace.share().spend(Limits.stepsAtOnce);
+      await pace.share(signal).spend(Limits.stepsAtOnce);
       return turns;
     }),
   );
   isOver = true;
   expect(new Set(ends).size).toBe(3);
+});
+
+verifies("ING-241", "whoever has taken long rests as long, unless it is ended", async () => {
+  let ms = 0;
+  const pace = Pace.create(() => (ms += 400));
+  const stopping = new AbortController();
+  const ends: Array<string> = [];
+  const rests = ["a", "b"].map(async (name) => {
+    await pace.share(stopping.signal).spend(Limits.stepsAtOnce);
+    ends.push(name);
+  });
+  await setTimeout(1);
+  expect(ends).toEqual([]);
+  stopping.abort();
+  await Promise.all(rests);
+  expect(ends).toEqual(["a", "b"]);
 });
 
 verifies("ING-242", "what cannot be looked through in time is held, and the rule says so", async () => {
