@@ -2,7 +2,6 @@
 // with it. Starts nothing and changes nothing. Implements RUN-140 and RUN-141.
 
 import type { Command } from "commander";
-import * as Rules from "@social-harness/endpoint/firewall/Rules";
 import * as RulesFile from "@social-harness/endpoint/firewall/RulesFile";
 import * as Limits from "@social-harness/endpoint/firewall/Limits";
 import * as Configuration from "@social-harness/endpoint/state/Configuration";
@@ -16,12 +15,11 @@ import { failed } from "../Failure.ts";
 import { count } from "../Output.ts";
 
 /** Of the firewall's file; null where there is none. */
-const rulesOf = async (path: string): Promise<number | null> => {
+const rulesOf = (path: string): number | null => {
   const text = PrivateFile.read(path, Limits.fileBytesMax);
   if (text === null) return null;
   try {
     const file = RulesFile.parse(text);
-    await Rules.compile(file);
     return file.rules?.length ?? 0;
   } catch (error) {
     if (!(error instanceof RulesFile.RulesProblem)) throw error;
@@ -58,7 +56,7 @@ const configCheck = (parent: Command): void => {
     const sources = Flags.sourcesOf(options);
     const settings = Configuration.explain(folder, sources);
     Tokens.demandUsable(folder, Configuration.load(folder, sources).mode);
-    const firewallRules = await rulesOf(folder.firewall);
+    const firewallRules = rulesOf(folder.firewall);
     const firewall = firewallRules === null ? "none" : count(firewallRules, "rule");
     output.result(
       { valid: true, path: folder.path, settings, firewallRules },

@@ -3,7 +3,6 @@
 import { accessSync, constants, existsSync, statfsSync } from "node:fs";
 import process from "node:process";
 import * as RulesFile from "@social-harness/endpoint/firewall/RulesFile";
-import * as Rules from "@social-harness/endpoint/firewall/Rules";
 import * as Watch from "@social-harness/endpoint/firewall/Watch";
 import * as Configuration from "@social-harness/endpoint/state/Configuration";
 import * as Identity from "@social-harness/endpoint/state/Identity";
@@ -54,7 +53,7 @@ const testCallbacksOf = (folder: StateFolder): Finding =>
       )
     : ok("test-callbacks", "there is no test-callbacks.json");
 
-const firewallOf = async (folder: StateFolder): Promise<Finding> => {
+const firewallOf = (folder: StateFolder): Finding => {
   const content = Watch.read(folder.firewall);
   switch (content.kind) {
     case "absent":
@@ -64,7 +63,6 @@ const firewallOf = async (folder: StateFolder): Promise<Finding> => {
     case "text":
       try {
         const file = RulesFile.parse(content.text);
-        await Rules.compile(file);
         return ok("firewall", `${count(file.rules?.length ?? 0, "rule")} in firewall.json can be used`);
       } catch (error) {
         if (!(error instanceof RulesFile.RulesProblem)) throw error;

@@ -5,6 +5,7 @@
 import * as Schema from "effect/Schema";
 import { decoder } from "@social-harness/protocol/encoding/Closed";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
+import * as StrictJson from "@social-harness/protocol/encoding/StrictJson";
 import * as PrivateFile from "../state/PrivateFile.ts";
 import { StateError } from "../state/StateError.ts";
 import type { StateFolder } from "../state/StateFolder.ts";
@@ -34,10 +35,10 @@ const decode = decoder(
 
 const decodeText = (path: string, text: string): TestCallbacks => {
   try {
-    const { addresses, certificateAuthority } = decode(JSON.parse(text));
+    const { addresses, certificateAuthority } = decode(StrictJson.parse(text));
     return { addresses: addresses.flatMap((one) => IpAddress.parse(one) ?? []), certificateAuthority };
   } catch (cause) {
-    if (!(cause instanceof DecodeError) && !(cause instanceof SyntaxError)) throw cause;
+    if (!(cause instanceof DecodeError)) throw cause;
     const expected = `{"addresses": [1 to ${Limits.testAddressesMax} IP addresses], "certificateAuthority": a PEM certificate}`;
     throw new StateError("malformed", `${path} does not hold ${expected}: write it anew or remove it`, {
       cause,

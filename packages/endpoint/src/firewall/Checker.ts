@@ -1,10 +1,11 @@
 // The owner's own judge behind the rules: asks it about one item, some times where it fails, and takes nothing but a verdict of
-// the one form for an answer. What cannot be had is a hold. Implements ING-150, ING-153 and ING-154.
+// the one form for an answer. What cannot be had is a hold. Implements ING-150, ING-153, ING-154 and ING-240.
 
 import { setTimeout } from "node:timers/promises";
 import * as Schema from "effect/Schema";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
+import * as StrictJson from "@social-harness/protocol/encoding/StrictJson";
 import type { CallbackClient } from "../callbacks/CallbackClient.ts";
 import type { Ask } from "./Ask.ts";
 import * as CheckerUrl from "./CheckerUrl.ts";
@@ -12,6 +13,7 @@ import * as CommandChecker from "./CommandChecker.ts";
 import { CheckFailure, explain } from "./CheckFailure.ts";
 import * as HttpChecker from "./HttpChecker.ts";
 import * as Limits from "./Limits.ts";
+import * as Places from "./Places.ts";
 import type { CheckerSettings } from "./RulesFile.ts";
 import type { Subject, Verdict } from "./Verdict.ts";
 
@@ -25,8 +27,8 @@ export interface CheckerOptions {
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** Rejects when `signal` ends it, and otherwise never. */
-export type Checker = (subject: Subject, signal: AbortSignal) => Promise<Verdict>;
+/** Rejects when `signal` ends it, or where the item cannot be read. It is read for each question, and not kept while others are asked. */
+export type Checker = (read: () => Subject, signal: AbortSignal) => Promise<Verdict>;
 
 const upTo = (bytesMax: number) =>
   Schema.String.check(Schema.makeFilter((text: string) => Buffer.byteLength(text) <= bytesMax));
@@ -44,17 +46,14 @@ const decode = Closed.decoder(
 /** Throws `CheckFailure` for anything but one verdict. */
 const verdictOf = (answer: Uint8Array): Verdict => {
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(answer);
-    const decoded = decode(JSON.parse(text));
+    const decoded = decode(StrictJson.parseBytes(answer));
     if (decoded.verdict === "hold") {
       return { verdict: "hold", reason: "checker", explanation: decoded.reason.toWellFormed() };
     }
     const { guidance = "" } = decoded;
     return { verdict: "allow", ...(guidance === "" ? {} : { guidance: guidance.toWellFormed() }) };
   } catch (error) {
-    const isGarbage =
-      error instanceof DecodeError || error instanceof SyntaxError || error instanceof TypeError;
-    throw isGarbage ? new CheckFailure("malformed") : error;
+    throw error instanceof DecodeError ? new CheckFailure("malformed") : error;
   }
 };
 
@@ -76,11 +75,16 @@ const askerOf = ({ command, url, token }: CheckerSettings, options: CheckerOptio
   return HttpChecker.create(parsed, token, options.callbacks);
 };
 
-/** Rejects with `CheckFailure` at the deadline. */
+const ended = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+
+/** Rejects with `CheckFailure` at the deadline, also where a way of asking does not mind its signal. */
 const withinDeadline = async (ask: Ask, question: Uint8Array, signal: AbortSignal, msMax: number) => {
+  signal.throwIfAborted();
   const deadline = AbortSignal.timeout(msMax);
+  const either = AbortSignal.any([signal, deadline]);
   try {
-    return verdictOf(await ask(question, AbortSignal.any([signal, deadline])));
+    return verdictOf(await Promise.race([ask(question, either), ended(either)]));
   } catch (error) {
     signal.throwIfAborted();
     throw deadline.aborted ? new CheckFailure("timeout") : error;
@@ -89,21 +93,32 @@ const withinDeadline = async (ask: Ask, question: Uint8Array, signal: AbortSigna
 
 export const create = (settings: CheckerSettings, options: CheckerOptions): Checker => {
   const ask = askerOf(settings, options);
+  const places = Places.create(Limits.checks);
   const sleep = options.sleep ?? ((ms, signal) => setTimeout(ms, undefined, { signal, ref: false }));
   const msMax = options.checkMsMax ?? Limits.checkMsMax;
-  return async (subject, signal) => {
-    const question = questionOf(subject);
+
+  /** One question; its place is given back before the pause that a failure makes. */
+  const answerOf = async (read: () => Subject, signal: AbortSignal): Promise<Verdict | CheckFailure> => {
+    const giveBack = await places.take(read().sender.principalId, signal);
+    try {
+      return await withinDeadline(ask, questionOf(read()), signal, msMax);
+    } catch (error) {
+      if (error instanceof CheckFailure) return error;
+      throw error;
+    } finally {
+      giveBack();
+    }
+  };
+
+  return async (read, signal) => {
     for (let again = 0; ; again++) {
-      try {
-        return await withinDeadline(ask, question, signal, msMax);
-      } catch (error) {
-        if (!(error instanceof CheckFailure)) throw error;
-        const pauseMs = Limits.checkAgainAfterMs[again];
-        if (pauseMs === undefined) {
-          return { verdict: "hold", reason: "check-failed", explanation: explain(error.category) };
-        }
-        await sleep(pauseMs, signal);
+      const answer = await answerOf(read, signal);
+      if (!(answer instanceof CheckFailure)) return answer;
+      const pauseMs = Limits.checkAgainAfterMs[again];
+      if (pauseMs === undefined) {
+        return { verdict: "hold", reason: "check-failed", explanation: explain(answer.category) };
       }
+      await sleep(pauseMs, signal);
     }
   };
 };

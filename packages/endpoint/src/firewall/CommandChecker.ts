@@ -1,6 +1,6 @@
 // A checker that is a program: the question on its standard input, its answer on standard output, and an exit code of 0. Started
 // without a shell, with nothing of this process's environment, in a process group of its own, so that what it started ends
-// with it. Implements ING-151 and ING-153.
+// with it. Implements ING-151, ING-153 and ING-249.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
@@ -12,7 +12,7 @@ import * as Limits from "./Limits.ts";
 /** A secret that the daemon was started with is none of the checker's business; where programs are is. */
 const environment = { PATH: "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8" };
 
-/** Kills what is left of a process and all that it has started. */
+/** Kills what is left of a process and all that it has started, but for what has gone into a session of its own. */
 const end = (child: ChildProcess): void => {
   const { pid } = child;
   if (pid === undefined) return;
@@ -26,10 +26,13 @@ const end = (child: ChildProcess): void => {
 
 type Child = ChildProcess & { readonly stdin: Writable; readonly stdout: Readable };
 
+const hasPipes = (child: ChildProcess): child is Child => Boolean(child.stdin) && Boolean(child.stdout);
+
 /** Throws `CheckFailure` where it cannot even be tried; most troubles come as an event. */
 const started = ([program = "", ...words]: ReadonlyArray<string>, folder: string): Child => {
+  let child: ChildProcess;
   try {
-    return spawn(program, words, {
+    child = spawn(program, words, {
       cwd: folder,
       env: environment,
       detached: true,
@@ -38,6 +41,10 @@ const started = ([program = "", ...words]: ReadonlyArray<string>, folder: string
   } catch (error) {
     throw new CheckFailure("not-started", { cause: error });
   }
+  if (hasPipes(child)) return child;
+  // Without a descriptor to spare there are no pipes, and an event says later what is known already.
+  child.on("error", () => undefined);
+  throw new CheckFailure("not-started");
 };
 
 export const create =
@@ -52,7 +59,6 @@ export const create =
         signal.removeEventListener("abort", stop);
         finish();
       };
-      // A group is killed while a member of it still holds the output open: its number can be nobody else's then.
       const fail = (error: unknown): void => {
         end(child);
         child.stdout.destroy();
@@ -69,7 +75,9 @@ export const create =
         if (bytes > Limits.answerBytesMax) fail(new CheckFailure("too-large"));
         else chunks.push(chunk);
       });
-      child.once("close", (code) =>
-        settle(() => (code === 0 ? resolve(Buffer.concat(chunks)) : reject(new CheckFailure("exited")))),
-      );
+      child.once("close", (code) => {
+        // What it has left running without its output. The number is the group's as long as there is one, and is not soon another's.
+        end(child);
+        settle(() => (code === 0 ? resolve(Buffer.concat(chunks)) : reject(new CheckFailure("exited"))));
+      });
     });

@@ -1,6 +1,6 @@
 // Stands between classification and inbox as long as the state folder holds a `firewall.json`: what it is then in, what
 // becomes of a queue that an earlier one has left, and which tools the owner has. Without the file it costs a look at its
-// place. Knows no rule. Implements ING-130, ING-137 to ING-140, ING-146 and ING-220.
+// place. Knows no rule. Implements ING-130, ING-137 to ING-140, ING-146, ING-220 and ING-245.
 
 import type { ConversationId } from "@social-harness/protocol/identity/Identifier";
 import type { Logger } from "@social-harness/router/Logger";
@@ -24,7 +24,7 @@ export interface FirewallOptions extends EngineOptions {
   readonly onAdmitted: () => void;
   /** There are other hold tools than before. */
   readonly onHoldTools: () => void;
-  readonly watch?: Pick<Watch.WatchOptions, "watchMs" | "settledMs">;
+  readonly watch?: Pick<Watch.WatchOptions, "watchMs" | "settledMs" | "absentMs">;
 }
 
 /** How it stands with the file, for its owner. */
@@ -55,10 +55,10 @@ type Mode = "on" | "emptying" | "off";
 const allow: Verdict = { verdict: "allow" };
 const unreadable: Verdict = { verdict: "hold", reason: "rules-unreadable" };
 
-const judgeAll =
-  (verdict: Verdict): Workers.Judge =>
-  async (entries) =>
-    entries.map(({ recordHash }) => (recordHash === null ? allow : verdict));
+const judgeAll = (verdict: Verdict): Workers.Judge => ({
+  decide: async (entries) => entries.map(({ recordHash }) => (recordHash === null ? allow : verdict)),
+  check: async () => verdict,
+});
 
 /** What one state of the file makes of the firewall. */
 interface InForce {
@@ -79,8 +79,11 @@ const open: InForce = { judge: judgeAll(allow), holdTools: "kept", standing: () 
 export const create = (options: FirewallOptions): Firewall => {
   const { db, path, logger } = options;
   let content = Watch.read(path);
-  let mode: Mode = content.kind !== "absent" ? "on" : Queue.isEmpty(db) ? "off" : "emptying";
-  let inForce = mode === "on" ? closed("it has not been read yet") : open;
+  const isThere = content.kind !== "absent";
+  /** An earlier life had rules: that there are none now has to be as sure as it would have to be in that life. */
+  const isMissed = !isThere && !Queue.isEmpty(db);
+  let mode: Mode = isThere || isMissed ? "on" : "off";
+  let inForce = isThere ? closed("it has not been read yet") : open;
   let writer: Workers.Writer | null = null;
   let workers: Workers.Workers | null = null;
   let applied: Promise<void> = Promise.resolve();
@@ -205,8 +208,14 @@ export const create = (options: FirewallOptions): Firewall => {
     holdTools: () => inForce.holdTools,
     start: async (by) => {
       writer = by;
-      endWatch = Watch.start({ path, content, onChange: (file) => void change(file), ...options.watch });
-      if (mode !== "off") await applyNext(content);
+      const known = isMissed ? null : content;
+      endWatch = Watch.start({
+        path,
+        content: known,
+        onChange: (file) => void change(file),
+        ...options.watch,
+      });
+      if (isThere) await applyNext(content);
     },
     close: async () => {
       isClosing = true;

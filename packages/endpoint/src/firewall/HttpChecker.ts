@@ -49,6 +49,12 @@ const overLoopback =
         },
       );
       asking.once("error", (error) => fail("unreachable", error));
+      // A request that is answered by another protocol ends without an error, and leaves its connection to us.
+      asking.once("upgrade", (_answer, socket) => {
+        socket.destroy();
+        fail("refused");
+      });
+      asking.once("close", () => fail("unreachable"));
       asking.end(body);
     });
 

@@ -8,13 +8,19 @@ export const rulesMax = 256;
 export const namesMax = 1_000;
 /** An expression is for a person to read. */
 export const patternCharactersMax = 1_024;
-/**
- * Instructions of one compiled expression. The largest message goes through so many of them in about two seconds, and
- * nothing else runs meanwhile; what people write has a few dozen.
- */
+/** Instructions of one compiled expression; what people write has a few dozen. */
 export const patternInstructionsMax = 500;
-/** Characters of text after which a look at it gives way to everything else before the next one. */
-export const charactersAtOnce = 16_384;
+/**
+ * A step is one instruction of an expression at one character, or as little: some 30 ns where a text is made to be slow to look
+ * through, and far less elsewhere. After so many, which are a few milliseconds, everything else has a turn.
+ */
+export const stepsAtOnce = 250_000;
+/** Of one look at one text, half a second at worst, since nothing can run before its end. */
+export const lookStepsMax = 16_000_000;
+/** How long whoever has taken that long rests at most. */
+export const restMsMax = 500;
+/** Of the processor's time, for all looks at one message. */
+export const rulesMsMax = 1_000;
 /** Of a rate: more items than this in one window are no flood that a person would want described. */
 export const rateItemsMax = 1_000;
 export const rateSecondsMax = 86_400;
@@ -32,15 +38,21 @@ export const answerBytesMax = 65_536;
 /** Before each further question about an item that a checker failed to answer. */
 export const checkAgainAfterMs: ReadonlyArray<number> = [500, 2_000];
 
-/** Conversations whose items are judged at the same time: each may be a process or a connection. */
-export const workersMax = 8;
+/** Questions that are asked at the same time: each is a process or a connection. Of agents of one principal, half of them. */
+export const checks = { placesMax: 8, ofOneMax: 4 } as const;
+/** Conversations whose items are in memory while rules decide; of one agent, few enough to leave most of them to others. */
+export const decisions = { placesMax: 16, ofOneMax: 2 } as const;
 /** Items of one conversation that are settled in one commit. */
 export const runItemsMax = 16;
+/** And so many characters of them, or one item, since reading them takes the one thread. */
+export const runCharactersMax = 262_144;
 /** Before a conversation is tried again whose verdict the store refused. */
 export const storeRetryMs = 5_000;
 
 /** How soon a change of the file is seen, and how long it must stay as it is before it counts. */
 export const watchMs = 1_000;
 export const settledMs = 250;
+/** How long a file must be away before there is none: editors and deployments take one away and bring another. */
+export const absentMs = 3_000;
 
 export const holdPageMax = 50;

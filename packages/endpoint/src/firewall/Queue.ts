@@ -7,6 +7,7 @@ import type { CollectiveId, ConversationId, RecordHash } from "@social-harness/p
 import * as Inbox from "../ingress/Inbox.ts";
 import type { Database, Row } from "../store/Database.ts";
 import * as HoldId from "./HoldId.ts";
+import * as Limits from "./Limits.ts";
 import type { Verdict } from "./Verdict.ts";
 
 export interface Queued {
@@ -66,7 +67,20 @@ export const conversations = (db: Database): ReadonlyArray<ConversationId> =>
     )
     .map((row) => row["conversation_id"] as ConversationId);
 
-/** The next items of a conversation; at most `countMax`. Throws `DecodeError` where the very first cannot be read. */
+/** Who wrote what waits longest in a conversation; null where nothing waits, or something of this endpoint itself. */
+export const firstAuthor = (db: Database, conversationId: ConversationId): string | null => {
+  const row = db.get(
+    `SELECT author_agent_id AS author FROM firewall_queue LEFT JOIN record USING (record_hash)
+     WHERE firewall_queue.conversation_id = ? ORDER BY firewall_queue.sequence LIMIT 1`,
+    conversationId,
+  );
+  return (row?.["author"] as string | null | undefined) ?? null;
+};
+
+/**
+ * The next items of a conversation: at most `countMax`, and no more of them than are read at once. Throws `DecodeError` where the
+ * very first cannot be read.
+ */
 export const next = (
   db: Database,
   conversationId: ConversationId,
@@ -78,7 +92,10 @@ export const next = (
     countMax,
   );
   const entries: Array<Queued> = [];
+  let characters = 0;
   for (const row of rows) {
+    characters += String(row["item"]).length;
+    if (characters > Limits.runCharactersMax && entries.length > 0) break;
     try {
       entries.push(ofRow(row));
     } catch (error) {

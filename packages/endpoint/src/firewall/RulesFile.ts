@@ -2,7 +2,9 @@
 // name the place and what is expected there, never what stands there. Implements ING-131, ING-221 and ING-222.
 
 import * as Schema from "effect/Schema";
+import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import * as Diagnosis from "@social-harness/protocol/encoding/Diagnosis";
+import * as StrictJson from "@social-harness/protocol/encoding/StrictJson";
 import * as AgentName from "@social-harness/protocol/identity/AgentName";
 import { PrincipalId } from "@social-harness/protocol/identity/Identifier";
 import * as CheckerUrl from "./CheckerUrl.ts";
@@ -186,9 +188,11 @@ export const placeOf = (path: Path): string => {
 export const parse = (text: string): RulesFile => {
   let value: unknown;
   try {
-    value = JSON.parse(text);
-  } catch {
-    throw new RulesProblem("it is no JSON");
+    value = StrictJson.parse(text);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    const isRepeated = error.reason === "repeated-name";
+    throw new RulesProblem(isRepeated ? "a name stands twice in one object" : "it is no JSON");
   }
   const diagnosis = diagnose(value);
   if (diagnosis.ok) return diagnosis.value;

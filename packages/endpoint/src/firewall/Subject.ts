@@ -43,6 +43,7 @@ export const of = (options: SubjectOptions, entry: Queued): Subject | null => {
   if (sender === undefined) throw new Error("a queued item has no author among the members");
   const { contacts } = options;
   const isListed = typeof contacts !== "string" && contacts.includes(sender.agentName);
-  const isKnown = isListed || hasWritten(options, sender, Number(record?.["sequence"]));
-  return { item, recordHash, sender, isKnown, receivedAt: queuedAt };
+  const order = Number(record?.["sequence"]);
+  const isKnown = isListed || hasWritten(options, sender, order);
+  return { item, recordHash, sender, isKnown, order, receivedAt: queuedAt };
 };

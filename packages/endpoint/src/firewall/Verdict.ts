@@ -18,7 +18,7 @@ export interface Hold {
   readonly reason: HoldReason;
   /** The rule that decided, counted from 1. */
   readonly rule?: number;
-  /** The owner's words in that rule, the checker's, or how the checker failed. */
+  /** The owner's words in that rule, the checker's, how the checker failed, or that the rule could not be applied. */
   readonly explanation?: string;
 }
 
@@ -31,6 +31,8 @@ export interface Subject {
   readonly sender: AgentCard;
   /** Whether the owner's contacts name the sender, or this agent has written to it before. */
   readonly isKnown: boolean;
+  /** Its place among all records that came here: it grows, whatever the clock says. */
+  readonly order: number;
   /** When it was classified, epoch milliseconds. */
   readonly receivedAt: number;
 }

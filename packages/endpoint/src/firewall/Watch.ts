@@ -1,7 +1,9 @@
 // Looks at one private file again and again, and tells once it has changed and stayed so for a moment: a file that is being
-// written, or is away while its replacement comes, is not a change yet. Knows nothing of what stands in it. Implements ING-138.
+// written, or is away while its replacement comes, is not a change yet. That there is none counts after seconds in which nothing
+// came and went. Knows nothing of what stands in it. Implements ING-138, ING-243 and ING-244.
 
-import { stat } from "node:fs/promises";
+import { lstat, stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import * as PrivateFile from "../state/PrivateFile.ts";
 import { codeOf, StateError } from "../state/StateError.ts";
 import * as Limits from "./Limits.ts";
@@ -21,55 +23,79 @@ export const read = (path: string): Content => {
   }
 };
 
-const isSame = (a: Content, b: Content): boolean => {
+const isSame = (a: Content, b: Content | null): boolean => {
   switch (a.kind) {
     case "absent":
-      return b.kind === "absent";
+      return b?.kind === "absent";
     case "text":
-      return b.kind === "text" && b.text === a.text;
+      return b?.kind === "text" && b.text === a.text;
     case "unreadable":
-      return b.kind === "unreadable" && b.explanation === a.explanation;
+      return b?.kind === "unreadable" && b.explanation === a.explanation;
   }
 };
 
-/** What tells one state of a file from another without reading it. */
-const markOf = async (path: string): Promise<string> => {
+/** What tells one state of a place from another without reading what is there. */
+interface Mark {
+  readonly isAbsent: boolean;
+  readonly text: string;
+}
+
+/** Whatever comes to a folder or leaves it changes the folder's time: a file that was there between two looks as well. */
+const absentMarkOf = async (path: string): Promise<Mark> => {
+  try {
+    await lstat(path);
+    return { isAbsent: false, text: "a link to nothing" };
+  } catch (error) {
+    const { ino, mtimeMs } = await stat(dirname(path));
+    return { isAbsent: codeOf(error) === "ENOENT", text: [codeOf(error), ino, mtimeMs].join() };
+  }
+};
+
+const markOf = async (path: string): Promise<Mark> => {
   try {
     const { ino, size, mode, uid, mtimeMs, ctimeMs } = await stat(path);
-    return [ino, size, mode, uid, mtimeMs, ctimeMs].join();
+    return { isAbsent: false, text: [ino, size, mode, uid, mtimeMs, ctimeMs].join() };
   } catch (error) {
-    return codeOf(error) ?? "unknown";
+    const text = codeOf(error) ?? "unknown";
+    if (text !== "ENOENT") return { isAbsent: false, text };
+    return absentMarkOf(path).catch(() => ({ isAbsent: false, text: "no folder" }));
   }
 };
 
 export interface WatchOptions {
   readonly path: string;
-  /** As it was when watching begins. */
-  readonly content: Content;
+  /** As it was when watching begins; null where that is not sure, and told in any case. */
+  readonly content: Content | null;
   readonly onChange: (content: Content) => void;
   readonly watchMs?: number;
   readonly settledMs?: number;
+  readonly absentMs?: number;
 }
 
 /** Returns the function that ends it. */
 export const start = ({ path, onChange, ...options }: WatchOptions): (() => void) => {
-  const { watchMs = Limits.watchMs, settledMs = Limits.settledMs } = options;
+  const { watchMs = Limits.watchMs, settledMs = Limits.settledMs, absentMs = Limits.absentMs } = options;
+  const absentLooks = Math.ceil(absentMs / settledMs);
   let { content } = options;
   let seen: string | null = null;
   let settling: string | null = null;
+  let repeated = 0;
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
 
   const look = async (): Promise<void> => {
-    const mark = await markOf(path);
+    const { isAbsent, text: mark } = await markOf(path);
     if (closed) return;
-    const isSettled = mark === settling;
-    if (mark !== seen && isSettled) {
-      seen = mark;
+    repeated = mark === settling ? repeated + 1 : 0;
+    if (mark !== seen && repeated >= (isAbsent ? absentLooks : 1)) {
       const now = read(path);
-      const isChanged = !isSame(now, content);
-      content = now;
-      if (isChanged) onChange(now);
+      // What has come or gone since this look is for the next ones.
+      if (isAbsent === (now.kind === "absent")) {
+        seen = mark;
+        const isChanged = !isSame(now, content);
+        content = now;
+        if (isChanged) onChange(now);
+      }
     }
     settling = mark === seen ? null : mark;
     wait(settling === null ? watchMs : settledMs);

@@ -1,6 +1,6 @@
-// Judges what is queued: the items of a conversation strictly one after the other, those of some conversations at the same time,
-// outside of every turn; only the verdict is written in one. Asks for nothing before it is committed, and knows no rule.
-// Implements ING-141 to ING-145 and ING-149.
+// Judges what is queued: the items of a conversation strictly one after the other, conversations at the same time, outside of every
+// turn; only the verdict is written in one. Asks for nothing before it is committed, and knows no rule. Implements ING-141 to
+// ING-145, ING-149 and ING-248.
 
 import { setTimeout } from "node:timers/promises";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
@@ -11,6 +11,7 @@ import { causeOf } from "../state/Log.ts";
 import { type Database, isStoreFailure } from "../store/Database.ts";
 import * as Events from "./Events.ts";
 import * as Limits from "./Limits.ts";
+import * as Places from "./Places.ts";
 import * as Queue from "./Queue.ts";
 import type { Verdict } from "./Verdict.ts";
 
@@ -19,14 +20,19 @@ export interface Writer {
   readonly run: <A>(work: (turn: { readonly db: Database; readonly now: number }) => A) => Promise<A>;
 }
 
-/**
- * Verdicts about the next items of one conversation, in their order: on as many of them as it comes to, and one at least.
- * Rejects when `signal` ends it; any other rejection is a defect.
- */
-export type Judge = (
-  entries: ReadonlyArray<Queue.Queued>,
-  signal: AbortSignal,
-) => Promise<ReadonlyArray<Verdict>>;
+/** Rejects when `signal` ends it; any other rejection is a defect, or what cannot be read. */
+export interface Judge {
+  /**
+   * Verdicts about the next items of one conversation, in their order: on as many of them as can be decided without asking
+   * anybody, and on none where the very first cannot.
+   */
+  readonly decide: (
+    entries: ReadonlyArray<Queue.Queued>,
+    signal: AbortSignal,
+  ) => Promise<ReadonlyArray<Verdict>>;
+  /** The verdict about the first of them, after whatever wait. */
+  readonly check: (conversationId: ConversationId, signal: AbortSignal) => Promise<Verdict>;
+}
 
 export interface WorkersOptions {
   readonly db: Database;
@@ -54,6 +60,7 @@ export const start = (options: WorkersOptions): Workers => {
   const sleep = options.sleep ?? ((ms, signal) => setTimeout(ms, undefined, { signal, ref: false }));
   const stopping = new AbortController();
   const { signal } = stopping;
+  const places = Places.create(Limits.decisions);
   /** Conversations in which something may wait, the one first that was looked at longest ago. */
   const waiting = new Set<ConversationId>(Queue.conversations(db));
   const busy = new Map<ConversationId, Promise<void>>();
@@ -65,34 +72,61 @@ export const start = (options: WorkersOptions): Workers => {
     waiting.add(conversationId);
   };
 
-  const settle = async (conversationId: ConversationId): Promise<void> => {
-    const entries = Queue.next(db, conversationId, Limits.runItemsMax);
-    if (entries.length === 0) return;
-    const verdicts = await judge(entries, signal);
+  const say = (verdict: Verdict, one: Queue.Settled): void => {
+    if (one.kind !== "held" || verdict.verdict !== "hold") return;
+    const level = verdict.reason === "check-failed" ? "warn" : "info";
+    const { reason, rule, explanation } = verdict;
+    logger(level, Events.held, {
+      hold: one.holdId,
+      reason,
+      ...(rule === undefined ? {} : { rule }),
+      // How a check failed is said in words of this program's own; a rule's and a checker's are theirs.
+      ...(reason === "check-failed" && explanation !== undefined ? { explanation } : {}),
+    });
+  };
+
+  const settle = async (
+    entries: ReadonlyArray<Queue.Queued>,
+    verdicts: ReadonlyArray<Verdict>,
+  ): Promise<void> => {
     signal.throwIfAborted();
     const settled = await writer.run(({ db: written, now }) =>
       verdicts.map((verdict, index) =>
         Queue.settle(written, entries[index] as Queue.Queued, verdict, { now, random }),
       ),
     );
-    moveToEnd(conversationId);
-    for (const [index, one] of settled.entries()) {
-      const verdict = verdicts[index];
-      if (one.kind !== "held" || verdict?.verdict !== "hold") continue;
-      const level = verdict.reason === "check-failed" ? "warn" : "info";
-      const { reason, rule, explanation } = verdict;
-      logger(level, Events.held, {
-        hold: one.holdId,
-        reason,
-        ...(rule === undefined ? {} : { rule }),
-        // How a check failed is said in words of this program's own; a rule's and a checker's are theirs.
-        ...(reason === "check-failed" && explanation !== undefined ? { explanation } : {}),
-      });
-    }
+    for (const [index, one] of settled.entries()) say(verdicts[index] as Verdict, one);
     if (settled.some(({ kind }) => kind === "admitted")) options.onAdmitted();
   };
 
-  /** A pause of one conversation takes no worker's place. */
+  /** Settles what can be decided without asking anybody; says whether there is something that cannot. */
+  const decide = async (conversationId: ConversationId): Promise<"settled" | "nothing" | "undecided"> => {
+    const giveBack = await places.take(Queue.firstAuthor(db, conversationId) ?? "", signal);
+    try {
+      const entries = Queue.next(db, conversationId, Limits.runItemsMax);
+      if (entries.length === 0) return "nothing";
+      const verdicts = await judge.decide(entries, signal);
+      if (verdicts.length === 0) return "undecided";
+      await settle(entries, verdicts);
+      return "settled";
+    } finally {
+      giveBack();
+    }
+  };
+
+  /** Nothing of the conversation is kept in memory while it waits for its check. */
+  const check = async (conversationId: ConversationId): Promise<void> => {
+    const verdict = await judge.check(conversationId, signal);
+    await settle(Queue.next(db, conversationId, 1), [verdict]);
+  };
+
+  const judgeNext = async (conversationId: ConversationId): Promise<void> => {
+    const decided = await decide(conversationId);
+    if (decided === "nothing") return;
+    if (decided === "undecided") await check(conversationId);
+    moveToEnd(conversationId);
+  };
+
   const tryLater = async (conversationId: ConversationId): Promise<void> => {
     await sleep(Limits.storeRetryMs, signal).catch(() => undefined);
     moveToEnd(conversationId);
@@ -101,7 +135,7 @@ export const start = (options: WorkersOptions): Workers => {
 
   const work = async (conversationId: ConversationId): Promise<void> => {
     try {
-      await settle(conversationId);
+      await judgeNext(conversationId);
     } catch (error) {
       if (signal.aborted) return;
       if (!isStoreFailure(error))
@@ -126,7 +160,6 @@ export const start = (options: WorkersOptions): Workers => {
   const look = (): void => {
     if (signal.aborted) return;
     for (const conversationId of waiting) {
-      if (busy.size >= Limits.workersMax) break;
       if (!busy.has(conversationId)) begin(conversationId);
     }
     if (busy.size === 0) options.onIdle();

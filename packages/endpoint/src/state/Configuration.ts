@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import * as Schema from "effect/Schema";
 import * as Diagnosis from "@social-harness/protocol/encoding/Diagnosis";
+import * as StrictJson from "@social-harness/protocol/encoding/StrictJson";
 import * as AgentName from "@social-harness/protocol/identity/AgentName";
 import { SigningKey } from "@social-harness/protocol/identity/Identifier";
 import { AdmissionCredential } from "@social-harness/registry/Admission";
@@ -180,11 +181,10 @@ const fileLayer = (text: string | null): Layer => {
   if (text === null) return { values: {}, nameOf, known: fields, listed: inFile };
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = StrictJson.parse(text);
   } catch {
-    throw new ConfigurationError([
-      { path: "config.json", message: "it is no JSON: expected an object of settings" },
-    ]);
+    const message = "it is no JSON, or has a name twice: expected an object of settings, each once";
+    throw new ConfigurationError([{ path: "config.json", message }]);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new ConfigurationError([{ path: "config.json", message: "expected an object of settings" }]);

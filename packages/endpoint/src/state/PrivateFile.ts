@@ -3,12 +3,16 @@
 
 import {
   closeSync,
+  constants,
+  fstatSync,
   fsyncSync,
   linkSync,
+  lstatSync,
   openSync,
   readFileSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -73,10 +77,8 @@ export const replace = (path: string, text: string): void => {
   }
 };
 
-/** Refuses a file or folder that anybody but its owner could touch, or that another user owns. */
-export const checkPrivate = (path: string): void => {
+const checkOwnedBy = (path: string, { mode, uid }: Stats): void => {
   if (process.platform === "win32") return;
-  const { mode, uid } = statSync(path);
   if ((mode & othersMask) !== 0) {
     const found = (mode & 0o777).toString(8).padStart(4, "0");
     throw new StateError("permissions", `${path} has mode ${found}: run \`chmod go= ${path}\``);
@@ -87,17 +89,46 @@ export const checkPrivate = (path: string): void => {
   }
 };
 
-/** The text of a private file, or null when there is none. */
+/** Refuses a file or folder that anybody but its owner could touch, or that another user owns. */
+export const checkPrivate = (path: string): void => checkOwnedBy(path, statSync(path));
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** What is opened is what is checked and read. A pipe that nobody writes to must not be waited for. */
+const readText = (path: string, bytesMax: number): string => {
+  const descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    const stats = fstatSync(descriptor);
+    checkOwnedBy(path, stats);
+    if (!stats.isFile())
+      throw new StateError("malformed", `${path} is no ordinary file: put one in its place`);
+    const tooLarge = new StateError("malformed", `${path} is larger than ${bytesMax} bytes`);
+    if (stats.size > bytesMax) throw tooLarge;
+    const bytes = readFileSync(descriptor);
+    if (bytes.byteLength > bytesMax) throw tooLarge;
+    return utf8.decode(bytes);
+  } finally {
+    closeSync(descriptor);
+  }
+};
+
+const isLink = (path: string): boolean =>
+  lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+
+/** The text of a private file, or null when there is none; a link that leads nowhere is not none. */
 export const read = (path: string, bytesMax: number): string | null => {
   try {
-    checkPrivate(path);
-    if (statSync(path).size > bytesMax) {
-      throw new StateError("malformed", `${path} is larger than ${bytesMax} bytes`);
-    }
-    return readFileSync(path, "utf8");
+    return readText(path, bytesMax);
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return null;
     if (error instanceof StateError) throw error;
+    const code = codeOf(error);
+    if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") {
+      throw new StateError("malformed", `${path} is not UTF-8: write it anew`, { cause: error });
+    }
+    if (code === "ENOENT") {
+      if (!isLink(path)) return null;
+      throw new StateError("unavailable", `${path} is a link that leads nowhere: put a file in its place`);
+    }
     throw new StateError("unavailable", `${path} cannot be read: ${remedyOf(error)}`, { cause: error });
   }
 };

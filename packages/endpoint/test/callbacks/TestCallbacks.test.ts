@@ -76,8 +76,10 @@ for (const [name, value] of Object.entries(malformed)) {
 
 verifies("ING-79", "a file that is no JSON is malformed, and one that others may read is refused", () => {
   const folder = makeFolder();
-  PrivateFile.replace(folder.testCallbacks, "{");
-  expect(refusalOf(() => TestCallbacks.read(folder, true)).reason).toBe("malformed");
+  for (const text of ["{", `{"addresses":["127.0.0.1"],${JSON.stringify(content).slice(1)}`]) {
+    PrivateFile.replace(folder.testCallbacks, text);
+    expect(refusalOf(() => TestCallbacks.read(folder, true)).reason).toBe("malformed");
+  }
   rmSync(folder.testCallbacks);
   writeFileSync(folder.testCallbacks, JSON.stringify(content), { mode: 0o644 });
   expect(refusalOf(() => TestCallbacks.read(folder, true)).reason).toBe("permissions");

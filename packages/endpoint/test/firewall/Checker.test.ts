@@ -1,9 +1,12 @@
 // The owner's checker in earnest: real programs and a real server on this machine, with everything that they can do wrong.
 
+import { execFile } from "node:child_process";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
+import { createServer as createTcpServer, type Server as TcpServer } from "node:net";
 import { join } from "node:path";
 import process from "node:process";
+import { promisify } from "node:util";
 import { temporaryFolder } from "@social-harness/testkit/network/TestNetwork";
 import { until } from "@social-harness/testkit/network/Until";
 import { verifies } from "@social-harness/testkit/Verifies";
@@ -21,6 +24,7 @@ const subjectOf = (text: string): Subject => ({
   recordHash: "rch_" as never,
   sender: cardOf("bob"),
   isKnown: true,
+  order: 1,
   receivedAt: Date.parse("2026-11-30T12:00:00Z"),
 });
 
@@ -48,7 +52,7 @@ const ask = async (
     checkMsMax,
     sleep: async (ms: number) => void pauses.push(ms),
   };
-  return { verdict: await Checker.create(settings, options)(subjectOf(text), signal()), pauses };
+  return { verdict: await Checker.create(settings, options)(() => subjectOf(text), signal()), pauses };
 };
 
 const failed = (category: CheckFailureCategory): Asked => ({
@@ -63,10 +67,16 @@ const answers: ReadonlyArray<readonly [answer: string, Asked]> = [
   ['{"verdict":"allow","guidance":"Be kind."}', once({ verdict: "allow", guidance: "Be kind." })],
   ['{"verdict":"allow","guidance":""}', once({ verdict: "allow" })],
   ['{"verdict":"hold","reason":"spam"}', once({ verdict: "hold", reason: "checker", explanation: "spam" })],
+  [
+    '{"verdict":"hold","reason":"\\ud800"}',
+    once({ verdict: "hold", reason: "checker", explanation: "\ufffd" }),
+  ],
+  ['{"verdict":"allow","guidance":"\\ud800"}', once({ verdict: "allow", guidance: "\ufffd" })],
   ["", failed("malformed")],
   ["allow", failed("malformed")],
   ["null", failed("malformed")],
   ['{"verdict":"allow"}{"verdict":"allow"}', failed("malformed")],
+  ['{"verdict":"hold","verdict":"allow"}', failed("malformed")],
   ['{"verdict":"maybe"}', failed("malformed")],
   ['{"verdict":"hold"}', failed("malformed")],
   ['{"verdict":"allow","reason":"x"}', failed("malformed")],
@@ -178,6 +188,42 @@ describe.skipIf(process.platform === "win32")("a command", () => {
     }
   });
 
+  verifies("ING-249", "leaves nothing running after its verdict", async () => {
+    for (const ending of ["exit 0", "exit 1"]) {
+      const { folder, path } = script(
+        `sleep 60 > /dev/null & echo $! >> pids; echo '{"verdict":"allow"}'; ${ending}`,
+      );
+      expect(await ask({ command: [path] }, { folder })).toEqual(
+        ending === "exit 0" ? once({ verdict: "allow" }) : failed("exited"),
+      );
+      const pids = readFileSync(join(folder, "pids"), "utf8").trim().split("\n").map(Number);
+      await until("nobody is left", () => !pids.some(isAlive));
+    }
+  });
+
+  verifies("ING-249", "is not started where there is no descriptor for its pipes", async () => {
+    const { folder, path } = script('echo \'{"verdict":"allow"}\'');
+    const lines = `
+      import { closeSync, openSync, writeSync } from "node:fs";
+      import * as Checker from ${JSON.stringify(import.meta.resolve("../../src/firewall/Checker.ts"))};
+      const options = { callbacks: null, folder: ${JSON.stringify(folder)}, sleep: async () => undefined };
+      const subject = ${JSON.stringify(subjectOf("hello"))};
+      const ask = () =>
+        Checker.create({ command: [${JSON.stringify(path)}] }, options)(() => subject, new AbortController().signal);
+      await ask();
+      const taken = [];
+      try {
+        for (;;) taken.push(openSync("/dev/null"));
+      } catch {
+        const held = await ask();
+        for (const descriptor of taken) closeSync(descriptor);
+        writeSync(1, JSON.stringify([held, await ask()]));
+      }`;
+    const node = [JSON.stringify(process.execPath), "--input-type=module", "-e", '"$0"'].join(" ");
+    const { stdout } = await promisify(execFile)("/bin/sh", ["-c", `ulimit -n 256; exec ${node}`, lines]);
+    expect(JSON.parse(stdout)).toEqual([failed("not-started").verdict, { verdict: "allow" }]);
+  });
+
   verifies(
     "ING-153",
     "that says more than a verdict can be is killed long before it has said all",
@@ -195,7 +241,7 @@ describe.skipIf(process.platform === "win32")("a command", () => {
     const { folder, path } = script("echo $$ > pid.new; mv pid.new pid; sleep 60");
     const stopping = new AbortController();
     const check = Checker.create({ command: [path] }, { callbacks: null, folder });
-    const asked = check(subjectOf("hello"), stopping.signal);
+    const asked = check(() => subjectOf("hello"), stopping.signal);
     await until("it runs", () => existsSync(join(folder, "pid")));
     stopping.abort();
     await expect(asked).rejects.toThrow();
@@ -205,15 +251,16 @@ describe.skipIf(process.platform === "win32")("a command", () => {
 });
 
 describe("an address of this machine", () => {
-  const serve = async (listener: RequestListener): Promise<string> => {
-    const server = createServer(listener);
+  const listening = async (server: TcpServer): Promise<string> => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => {
-      server.closeAllConnections();
-      server.close();
-    });
+    onTestFinished(() => void server.close());
     const address = server.address();
     return `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/check?of=us`;
+  };
+  const serve = (listener: RequestListener): Promise<string> => {
+    const server = createServer(listener);
+    onTestFinished(() => server.closeAllConnections());
+    return listening(server);
   };
 
   verifies(
@@ -273,9 +320,38 @@ describe("an address of this machine", () => {
         expect([await ask({ url }, { checkMsMax }), asked]).toEqual([failed(category), 3]);
       }
       expect(followed).toBe(0);
+      const socketOf = async (answer: string) => {
+        let gone = 0;
+        const server = createTcpServer((socket) => {
+          socket.on("error", () => undefined);
+          socket.on("close", () => gone++);
+          socket.once("data", () => socket.write(answer));
+        });
+        return { url: await listening(server), gone: () => gone };
+      };
+      // Another protocol, and an answer whose rest nobody waits for: both leave no connection behind.
+      for (const answer of [
+        "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
+        "HTTP/1.1 500 No\r\ncontent-length: 1000\r\n\r\n",
+      ]) {
+        const { url, gone } = await socketOf(answer);
+        expect(await ask({ url })).toEqual(failed("refused"));
+        await until("its connections are gone", () => gone() === 3);
+      }
       expect(await ask({ url: "http://127.0.0.1:1/" })).toEqual(failed("unreachable"));
     },
   );
+});
+
+verifies("ING-240", "no way of asking outlives its deadline or its end, whatever it does", async () => {
+  const deaf: CallbackClient = { post: () => new Promise(() => undefined), close: async () => undefined };
+  const settings = { url: "https://checker.example/check" };
+  expect(await ask(settings, { callbacks: deaf, checkMsMax: 50 })).toEqual(failed("timeout"));
+  const stopping = new AbortController();
+  const check = Checker.create(settings, { callbacks: deaf, folder: temporaryFolder() });
+  const asked = check(() => subjectOf("hello"), stopping.signal);
+  stopping.abort();
+  await expect(asked).rejects.toThrow();
 });
 
 verifies("ING-152", "an address elsewhere is asked through the client of all callbacks alone", async () => {

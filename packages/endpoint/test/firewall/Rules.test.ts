@@ -1,15 +1,18 @@
 // What the owner's rules decide, condition by condition, and in which order.
 
+import { setTimeout } from "node:timers/promises";
 import * as Content from "@social-harness/protocol/history/Content";
 import { PrincipalId } from "@social-harness/protocol/identity/Identifier";
 import { verifies } from "@social-harness/testkit/Verifies";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, expect } from "vitest";
+import * as Limits from "../../src/firewall/Limits.ts";
+import * as Pace from "../../src/firewall/Pace.ts";
 import * as Queue from "../../src/firewall/Queue.ts";
-import * as Rate from "../../src/firewall/Rate.ts";
 import * as Rules from "../../src/firewall/Rules.ts";
 import * as RulesFile from "../../src/firewall/RulesFile.ts";
-import * as Subject from "../../src/firewall/Subject.ts";
+import * as Subjects from "../../src/firewall/Subject.ts";
+import type { Subject } from "../../src/firewall/Verdict.ts";
 import * as Classify from "../../src/ingress/Classify.ts";
 import {
   cardOf,
@@ -28,7 +31,7 @@ afterEach(() => store.remove());
 const self = cardOf("alice").agentId;
 
 /** Queues what is pending at a time, and returns what rules get to know of it. */
-const arrive = (now = 0, contacts: Subject.SubjectOptions["contacts"] = "everyone") => {
+const arrive = (now = 0, contacts: Subjects.SubjectOptions["contacts"] = "everyone") => {
   const known = Queue.count(store.db);
   store.db.transaction(() =>
     Classify.classifyPending(store.db, {
@@ -46,13 +49,15 @@ const arrive = (now = 0, contacts: Subject.SubjectOptions["contacts"] = "everyon
     .flatMap((id) => Queue.next(store.db, id, 1_000))
     .toSorted((a, b) => a.sequence - b.sequence)
     .slice(known)
-    .map(
-      (entry) =>
-        Subject.of({ db: store.db, self, contacts }, entry) as NonNullable<ReturnType<typeof Subject.of>>,
-    );
+    .map((entry) => Subjects.of({ db: store.db, self, contacts }, entry) as Subject);
 };
 
-const compile = (file: object) => Rules.compile(RulesFile.parse(JSON.stringify(file)));
+/** The processor's time is what the test says that it is. */
+const compile = async (file: object, cpuMs: () => number = () => 0) => {
+  const rules = await Rules.compile(RulesFile.parse(JSON.stringify(file)), Pace.create(cpuMs));
+  const { signal } = new AbortController();
+  return { decide: (subject: Subject) => rules.decide(subject, signal) };
+};
 const hold = { verdict: "hold" } as const;
 
 /** Which of the messages a single condition takes for its own. */
@@ -181,26 +186,12 @@ verifies(
   },
 );
 
-verifies("ING-135", "of a flood nothing that is looked at again is taken for the first", () => {
-  const bound = { items: 5, seconds: 60 };
-  const rate = Rate.create([bound]);
-  const arrivals = Array.from({ length: 3_000 }, (_, i) => ({
-    sender: cardOf("bob").agentId,
-    recordHash: `rch_${i}` as never,
-    at: i,
-  }));
-  for (const [i, arrival] of arrivals.entries()) {
-    rate.note(arrival);
-    expect(rate.isExceeded(arrival, bound)).toBe(i >= 5);
-  }
-  expect(rate.isExceeded(arrivals[6] as never, bound)).toBe(true);
-});
-
 verifies("ING-136", "no text that others write makes a look at it slow", async () => {
   const evil = ["a".repeat(262_000), "ab".repeat(131_000), "ignore the ".repeat(23_000)];
-  const bob = makeConversation(store, "alice", ["alice", "bob"]);
-  for (const text of evil) bob.post("bob", Content.ofText(text));
+  for (const [i, text] of evil.entries())
+    makeConversation(store, "alice", ["alice", `peer-${i}`]).post(`peer-${i}`, Content.ofText(text));
   const subjects = arrive();
+  expect(subjects).toHaveLength(3);
   for (const text of [
     "(a+)+$!",
     "(a|a)*b?c",
@@ -245,3 +236,132 @@ verifies(
     );
   },
 );
+
+const arriveOne = (): Subject => {
+  makeConversation(store, "alice", ["alice", "bob"]).post("bob", Content.ofText("hello"));
+  return arrive()[0] as Subject;
+};
+
+verifies("ING-241", "no more of a conversation is read at once than one large message", () => {
+  const bob = makeConversation(store, "alice", ["alice", "bob"]);
+  for (const length of [100_000, 100_000, 100_000, 250_000])
+    bob.post("bob", Content.ofText("x".repeat(length)));
+  arrive();
+  const [id] = Queue.conversations(store.db) as [never];
+  const read: Array<number> = [];
+  for (let left = 4; left > 0;) {
+    const entries = Queue.next(store.db, id, 16);
+    read.push(entries.length);
+    left -= entries.length;
+    for (const { sequence } of entries)
+      store.db.run("DELETE FROM firewall_queue WHERE sequence = ?", sequence);
+  }
+  expect(read).toEqual([2, 1, 1]);
+});
+
+/** A message of some texts, and how often everything else had a turn while the rules were looking at it. */
+const lookedAt = async (
+  rules: Awaited<ReturnType<typeof compile>>,
+  subject: Subject,
+  texts: ReadonlyArray<string>,
+) => {
+  const content = texts.map((text) => ({ type: "text" as const, text }));
+  const large = { ...subject, item: { ...subject.item, message: { ...subject.item.message, content } } };
+  let turns = 0;
+  let isOver = false;
+  const count = (): void => {
+    turns++;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  const decision = await rules.decide(large as unknown as Subject);
+  isOver = true;
+  return { decision, turns };
+};
+
+const expressions = Array.from({ length: 24 }, (_, i) => `(?i)(send|wire).{0,80}(money${i}|gold${i})`);
+
+verifies("ING-241", "many short texts under many rules give way as one long one does", async () => {
+  const subject = arriveOne();
+  const rules = expressions.map((text) => ({ when: { text }, ...hold }));
+  for (const texts of [
+    Array.from({ length: 40 }, () => "sendten ".repeat(100)),
+    Array.from({ length: 4_000 }, () => "sendten "),
+  ]) {
+    const { decision, turns } = await lookedAt(await compile({ rules }), subject, texts);
+    const steps = texts.join("").length * 24 * 150;
+    expect([decision.verdict, turns > steps / Limits.stepsAtOnce / 2]).toEqual(["allow", true]);
+  }
+});
+
+verifies("ING-241", "names and rates are steps as well", async () => {
+  const from = Array.from({ length: 1_000 }, (_, i) => `peer-${i}`);
+  const names = Array.from({ length: 256 }, () => ({ when: { from }, ...hold }));
+  const rates = Array.from({ length: 256 }, () => ({ when: { rate: { items: 9, seconds: 9 } }, ...hold }));
+  const subject = arriveOne();
+  for (const rules of [names, rates]) {
+    expect((await lookedAt(await compile({ rules }), subject, ["hello"])).turns).toBeGreaterThan(0);
+  }
+});
+
+verifies("ING-241", "those who look at the same time go on one after the other", async () => {
+  const pace = Pace.create(() => 0);
+  const { signal } = new AbortController();
+  let turns = 0;
+  let isOver = false;
+  const count = (): void => {
+    turns++;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  const ends = await Promise.all(
+    ["a", "b", "c"].map(async () => {
+      await pace.share(signal).spend(Limits.stepsAtOnce);
+      return turns;
+    }),
+  );
+  isOver = true;
+  expect(new Set(ends).size).toBe(3);
+});
+
+verifies("ING-241", "whoever has taken long rests as long, unless it is ended", async () => {
+  let ms = 0;
+  const pace = Pace.create(() => (ms += 400));
+  const stopping = new AbortController();
+  const ends: Array<string> = [];
+  const rests = ["a", "b"].map(async (name) => {
+    await pace.share(stopping.signal).spend(Limits.stepsAtOnce);
+    ends.push(name);
+  });
+  await setTimeout(1);
+  expect(ends).toEqual([]);
+  stopping.abort();
+  await Promise.all(rests);
+  expect(ends).toEqual(["a", "b"]);
+});
+
+verifies("ING-242", "what cannot be looked through in time is held, and the rule says so", async () => {
+  const subject = arriveOne();
+  const [text] = expressions;
+  const held = {
+    verdict: "hold",
+    reason: "rule",
+    explanation: expect.stringContaining("too much") as unknown,
+  };
+  const allowing = {
+    rules: [
+      { when: { from: ["carol"] }, ...hold },
+      { when: { text }, verdict: "allow" },
+    ],
+  };
+  const { decision } = await lookedAt(await compile({ ...allowing, otherwise: "hold" }), subject, [
+    "x".repeat(240_000),
+  ]);
+  expect(decision).toEqual({ ...held, rule: 2 });
+  // Each turn takes 150 ms of the processor: after seven of them it is enough.
+  let ms = 0;
+  const rules = expressions.map((expression) => ({ when: { text: expression }, ...hold }));
+  const slow = await compile({ rules }, () => (ms += 150));
+  const { decision: late } = await lookedAt(slow, subject, ["x".repeat(16_000)]);
+  expect(late).toEqual({ ...held, rule: 8 });
+});

@@ -2,9 +2,11 @@
 
 import { verifies } from "@social-harness/testkit/Verifies";
 import { expect } from "vitest";
+import * as Pace from "../../src/firewall/Pace.ts";
 import * as Rules from "../../src/firewall/Rules.ts";
 import * as RulesFile from "../../src/firewall/RulesFile.ts";
 
+const pace = Pace.create(() => 0);
 const principal = `prn_${"A".repeat(21)}A`;
 const checker = { command: ["/usr/bin/true"] };
 
@@ -68,28 +70,34 @@ verifies(["ING-131", "ING-222"], "a file of the closed shape is taken as it is",
   for (const file of good) {
     const parsed = RulesFile.parse(JSON.stringify(file));
     expect(parsed).toEqual(file);
-    Rules.compile(parsed);
+    Rules.compile(parsed, pace);
   }
 });
 
-verifies(["ING-131", "ING-222"], "anything else is refused by its place, and no value is repeated", () => {
-  for (const [file, place] of bad) {
-    let said = "";
-    try {
-      RulesFile.parse(JSON.stringify(file));
-    } catch (error) {
-      expect(error).toBeInstanceOf(RulesFile.RulesProblem);
-      said = (error as Error).message;
+verifies(
+  ["ING-131", "ING-222", "ING-246"],
+  "anything else is refused by its place, and no value is repeated",
+  () => {
+    for (const [file, place] of bad) {
+      let said = "";
+      try {
+        RulesFile.parse(JSON.stringify(file));
+      } catch (error) {
+        expect(error).toBeInstanceOf(RulesFile.RulesProblem);
+        said = (error as Error).message;
+      }
+      expect([JSON.stringify(file).slice(0, 80), said]).toEqual([
+        expect.any(String),
+        expect.stringMatching(place),
+      ]);
+      expect(said).not.toContain("Bob Agent");
+      if (!Object.hasOwn(file, secret)) expect(said).not.toContain(secret);
     }
-    expect([JSON.stringify(file).slice(0, 80), said]).toEqual([
-      expect.any(String),
-      expect.stringMatching(place),
-    ]);
-    expect(said).not.toContain("Bob Agent");
-    if (!Object.hasOwn(file, secret)) expect(said).not.toContain(secret);
-  }
-  expect(() => RulesFile.parse("{")).toThrow("it is no JSON");
-});
+    expect(() => RulesFile.parse("{")).toThrow("it is no JSON");
+    const twice = '{"rules":[{"when":{"text":"x"},"verdict":"hold"}],"rules":[]}';
+    expect(() => RulesFile.parse(twice)).toThrow("a name stands twice in one object");
+  },
+);
 
 verifies(
   "ING-136",

@@ -2,7 +2,7 @@
 // checker under https is asked through a client that only writes down what it was asked, and a kill leaves the file alone.
 
 import { randomBytes } from "node:crypto";
-import { rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import type { Item } from "@social-harness/protocol/delivery/Item";
 import * as Content from "@social-harness/protocol/history/Content";
@@ -14,6 +14,7 @@ import type { CallbackAnswer, CallbackClient } from "../../src/callbacks/Callbac
 import { admitCommitted } from "../../src/conversations/Admission.ts";
 import { emptyWork, type Work } from "../../src/conversations/Conversations.ts";
 import * as Firewall from "../../src/firewall/Firewall.ts";
+import * as Queue from "../../src/firewall/Queue.ts";
 import * as Inbox from "../../src/ingress/Inbox.ts";
 import * as Turns from "../../src/store/Turns.ts";
 import {
@@ -61,6 +62,8 @@ export interface Walled {
   readonly fail: (conversation: Conversation) => Promise<void>;
   /** Writes the file, or removes it for null, and waits until that counts. */
   readonly rules: (file: object | string | null) => Promise<void>;
+  /** Lets no verdict be written until what it returns is called. */
+  readonly pauseWriting: () => () => void;
   /** What a kill leaves: the file of the store, and nothing that was in memory or under way. */
   readonly restart: () => Promise<void>;
   /** Resolves when nothing happens any more by itself. */
@@ -72,8 +75,10 @@ export interface Walled {
 
 const now = { ms: Date.parse("2026-11-30T12:00:00Z") };
 
-/** `isStubborn`: a check that is ended goes on until its question is answered. */
-export const walled = async (file: object | string | null = null, isStubborn = false): Promise<Walled> => {
+export const walled = async (
+  file: object | string | null = null,
+  watch: Firewall.FirewallOptions["watch"] = {},
+): Promise<Walled> => {
   const folder = temporaryFolder();
   const path = `${folder}/firewall.json`;
   const store = makeStore();
@@ -84,6 +89,7 @@ export const walled = async (file: object | string | null = null, isStubborn = f
     void log.push({ level, event, fields });
   const questions = new Set<Question>();
   let raised = 0;
+  let writable: Promise<void> = Promise.resolve();
 
   const write = (content: object | string | null): void => {
     if (content === null) rmSync(path, { force: true });
@@ -107,7 +113,6 @@ export const walled = async (file: object | string | null = null, isStubborn = f
         };
         questions.add(question);
         signal.addEventListener("abort", () => {
-          if (isStubborn) return;
           questions.delete(question);
           reject(signal.reason);
         });
@@ -132,7 +137,7 @@ export const walled = async (file: object | string | null = null, isStubborn = f
       sleep: () => (dead ? new Promise(() => undefined) : Promise.resolve()),
       onAdmitted: () => void raised++,
       onHoldTools: () => undefined,
-      watch: { watchMs: 1, settledMs: 1 },
+      watch: { watchMs: 1, settledMs: 1, absentMs: 1, ...watch },
     });
     let hasMore = true;
     const turns = Turns.create<Work>(db, clock, {
@@ -146,7 +151,9 @@ export const walled = async (file: object | string | null = null, isStubborn = f
       committed: firewall.committed,
     });
     await turns.run(() => undefined);
-    await firewall.start({ run: (work) => (dead ? new Promise(() => undefined) : turns.run(work)) });
+    await firewall.start({
+      run: (work) => writable.then(() => (dead ? new Promise(() => undefined) : turns.run(work))),
+    });
     return {
       firewall,
       turns,
@@ -208,12 +215,21 @@ export const walled = async (file: object | string | null = null, isStubborn = f
       await until("the file is seen", () => isSaid(/has changed|no firewall any more/));
       if (content !== null) await until("the rules count", () => isSaid(/in force|cannot be used/));
     },
+    pauseWriting: () => {
+      const paused = Promise.withResolvers<void>();
+      writable = paused.promise;
+      return paused.resolve;
+    },
     restart: async () => {
       current.kill();
       questions.clear();
       store.reopen();
       store.db.run("PRAGMA synchronous = OFF");
+      const before = log.length;
       current = await life();
+      // A queue without a file waits until it is sure that there is none.
+      if (existsSync(path) || Queue.isEmpty(store.db) || watch.absentMs !== undefined) return;
+      await until("its absence counts", () => log.slice(before).some(({ event }) => /any more/.test(event)));
     },
     rest: async () => {
       let same = 0;

@@ -36,7 +36,8 @@ export const cardOf = (name: string): AgentCard.AgentCard => {
   const signer = Ed25519.signerFromSeed(createHash("sha256").update(name).digest());
   const keys: AgentCard.AgentKeys = {
     agentName: name as AgentName,
-    principalId: PrincipalId.fromBytes(Buffer.alloc(16, 1)),
+    // `-of-2` at the end of a name: an agent of another principal than most.
+    principalId: PrincipalId.fromBytes(Buffer.alloc(16, Number(/-of-(\d)$/.exec(name)?.[1] ?? 1))),
     signingKey: signer.publicKey,
     sealingKey: SealingKey.fromBytes(createHash("sha256").update(`sealing ${name}`).digest()),
     registryKey: registry.publicKey,

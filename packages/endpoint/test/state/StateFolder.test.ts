@@ -232,7 +232,9 @@ test("a private file is replaced in one step, and nothing is left of an earlier 
   expect(PrivateFile.read(path, 100)).toBe("second");
   expect(PrivateFile.read(join(root, "absent"), 100)).toBeNull();
   mkdirSync(join(root, "folder"), { mode: 0o700 });
-  expect(refusalOf(() => PrivateFile.read(join(root, "folder"), 100_000)).reason).toBe("unavailable");
+  expect(refusalOf(() => PrivateFile.read(join(root, "folder"), 100_000)).reason).toBe("malformed");
+  symlinkSync(join(root, "absent"), join(root, "link"));
+  expect(refusalOf(() => PrivateFile.read(join(root, "link"), 100)).reason).toBe("unavailable");
   expect(refusalOf(() => PrivateFile.replace(join(root, "no", "file"), "")).reason).toBe("unavailable");
 });
 

@@ -2,7 +2,14 @@
 
 /** Which step of the boundary decoder refused the bytes (FND-01). */
 export type DecodeReason =
-  "too-large" | "not-utf8" | "not-json" | "too-deep" | "lone-surrogate" | "not-canonical" | "schema";
+  | "too-large"
+  | "not-utf8"
+  | "not-json"
+  | "repeated-name"
+  | "too-deep"
+  | "lone-surrogate"
+  | "not-canonical"
+  | "schema";
 
 /** A place in a refused value: property names and array indices, empty for the root. */
 export interface DecodeIssue {

@@ -23,6 +23,11 @@ const mutant = ({ name, why, file, text, replacement }: Bug, test: SurfaceMutant
 const way = (title: string): SurfaceMutant["test"] => ({ file: files.firewall, title });
 const model: SurfaceMutant["test"] = { file: files.wallModel, title: "in any order of posts" };
 const checker = (title: string): SurfaceMutant["test"] => ({ file: files.checker, title });
+const rules = (title: string): SurfaceMutant["test"] => ({ file: files.rules, title });
+const rate = (title: string): SurfaceMutant["test"] => ({ file: files.rate, title });
+const watch = (title: string): SurfaceMutant["test"] => ({ file: files.watch, title });
+const places = (title: string): SurfaceMutant["test"] => ({ file: files.places, title });
+const missed = (title: string): SurfaceMutant["test"] => ({ file: files.missedFile, title });
 const tools = (title: string): SurfaceMutant["test"] => ({ file: files.holdTools, title });
 
 export const firewallMutants: ReadonlyArray<SurfaceMutant> = [
@@ -161,7 +166,7 @@ export const firewallMutants: ReadonlyArray<SurfaceMutant> = [
       name: "failed-check-allows",
       why: "A checker that is down lets nothing through.",
       file: at("Checker"),
-      text: '{ verdict: "hold", reason: "check-failed", explanation: explain(error.category) }',
+      text: '{ verdict: "hold", reason: "check-failed", explanation: explain(answer.category) }',
       replacement: '{ verdict: "allow" }',
     },
     checker("ends badly"),
@@ -195,5 +200,95 @@ export const firewallMutants: ReadonlyArray<SurfaceMutant> = [
       replacement: 'kind !== "owner" ?',
     },
     tools("nobody else ever"),
+  ),
+  mutant(
+    {
+      name: "deaf-checker",
+      why: "A way of asking that does not mind its end must not keep a stop waiting.",
+      file: at("Checker"),
+      text: "await Promise.race([ask(question, either), ended(either)])",
+      replacement: "await ask(question, either)",
+    },
+    checker("outlives its deadline"),
+  ),
+  mutant(
+    {
+      name: "leftovers-of-a-verdict",
+      why: "What a checker leaves running must not pile up.",
+      file: at("CommandChecker"),
+      text: "        end(child);\n        settle(",
+      replacement: "        settle(",
+    },
+    checker("after its verdict"),
+  ),
+  mutant(
+    {
+      name: "rules-take-all",
+      why: "Looking at texts must not keep everything else waiting.",
+      file: at("Pace"),
+      text: "if (steps < Limits.stepsAtOnce) return null;",
+      replacement: "if (steps >= 0) return null;",
+    },
+    rules("give way as one long one does"),
+  ),
+  mutant(
+    {
+      name: "looks-without-end",
+      why: "One message must not cost more than its share.",
+      file: at("Pace"),
+      text: "usedMs > Limits.rulesMsMax",
+      replacement: "usedMs < 0",
+    },
+    rules("cannot be looked through in time"),
+  ),
+  mutant(
+    {
+      name: "rate-of-the-future",
+      why: "A clock that was set back must not hide a flood.",
+      file: at("Rate"),
+      text: "if (arrivals.some((other) => isAhead(one, other))) return",
+      replacement: "if (arrivals.some((other) => other.at > one.at)) return",
+    },
+    rate("a clock that was set back"),
+  ),
+  mutant(
+    {
+      name: "absent-at-once",
+      why: "A file that is being replaced is not gone.",
+      file: at("Watch"),
+      text: "(isAbsent ? absentLooks : 1)",
+      replacement: "1",
+    },
+    watch("replaced again and again"),
+  ),
+  mutant(
+    {
+      name: "queue-of-a-missed-file",
+      why: "A start in the wrong moment must let nothing through.",
+      file: at("Firewall"),
+      text: 'isThere || isMissed ? "on" : "off"',
+      replacement: 'isThere ? "on" : isMissed ? "emptying" : "off"',
+    },
+    missed("a start while the file is away"),
+  ),
+  mutant(
+    {
+      name: "all-places-for-one",
+      why: "One principal must leave places to the others.",
+      file: at("Places"),
+      text: ">= ofOneMax",
+      replacement: ">= Infinity",
+    },
+    places("none has more than its part"),
+  ),
+  mutant(
+    {
+      name: "wake-for-a-hold",
+      why: "What is held must not be seen in any way.",
+      file: at("Workers"),
+      text: 'if (settled.some(({ kind }) => kind === "admitted")) options.onAdmitted();',
+      replacement: "options.onAdmitted();",
+    },
+    way("leaves its conversation to go on"),
   ),
 ];
