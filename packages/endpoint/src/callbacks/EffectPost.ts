@@ -1,6 +1,6 @@
 // One POST through Effect's HTTP client, over an undici dispatcher of its own that ends with it: nothing is kept open, so
 // nothing that was checked once is believed later. The only file that knows Effect's client and undici; loaded when the
-// first callback is made and not before. Implements ING-67 to ING-69, ING-71, ING-72 and ING-74.
+// first callback is made and not before. Implements ING-67 to ING-69, ING-71, ING-72, ING-74, ING-264 and ING-265.
 
 import type { Socket } from "node:net";
 import * as tls from "node:tls";
@@ -22,6 +22,7 @@ import { CallbackFailure } from "./CallbackFailure.ts";
 import * as CallbackUrl from "./CallbackUrl.ts";
 import * as Destination from "./Destination.ts";
 import { dial, type Connect } from "./Dial.ts";
+import * as InterimAnswers from "./InterimAnswers.ts";
 import * as Limits from "./Limits.ts";
 import type { Resolver } from "./Resolver.ts";
 
@@ -59,6 +60,20 @@ const tlsConnector = (certificateAuthority: string | null): buildConnector.conne
       : { ca: [...tls.getCACertificates("default"), certificateAuthority] }),
   });
 
+/** The socket without the answers before the answer: its bytes pass the filter on their way in, whoever reads them then. */
+const withoutInterim = (socket: Socket): Socket => {
+  const filter = InterimAnswers.createFilter();
+  const push = socket.push.bind(socket);
+  socket.push = (chunk: Buffer | null): boolean => {
+    const bytes = filter(chunk);
+    // No bytes are pushed too: it is how the stream hears that it may ask for more.
+    if (chunk !== null) return push(bytes);
+    if (bytes.length > 0) push(bytes);
+    return push(null);
+  };
+  return socket;
+};
+
 /**
  * What undici asks for a connection: resolved, checked, dialled and encrypted for the name in the URL. Never asks a
  * second time for one request: undici gives up with the first failure.
@@ -74,8 +89,7 @@ const connectorTo = (url: CallbackUrl.CallbackUrl, wire: Wire, signal: AbortSign
     // Without a name of its own the literal is what the certificate is checked for.
     const identity = { ...options, hostname, servername: isLiteral ? "" : hostname, httpSocket };
     encrypt(identity, (cause, socket) => {
-      if (cause === null && socket !== null) return resolve(socket);
-      httpSocket.destroy();
+      if (cause === null && socket !== null) return resolve(withoutInterim(socket));
       reject(new CallbackFailure("tls-failed", { cause }));
     });
     return promise;

@@ -1,15 +1,18 @@
 // What a callback does not take from the environment of its process, and what a process does not load without one.
 
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { createServer as createTlsServer } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, onTestFinished } from "vitest";
 import { temporaryFolder } from "@social-harness/testkit/network/TestNetwork";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { makeAuthority } from "./Certificates.ts";
-import { authority, startReceiver, startTcp, type Receiver } from "./Receiver.ts";
+import { authority, loopback, startReceiver, startTcp, type Receiver } from "./Receiver.ts";
 
 const script = fileURLToPath(new URL("./CallbackProcess.ts", import.meta.url));
 const run = promisify(execFile);
@@ -23,7 +26,7 @@ interface Outcome {
 }
 
 const callFrom = async (
-  receiver: Receiver,
+  receiver: Pick<Receiver, "port">,
   environment: Readonly<Record<string, string>>,
 ): Promise<Outcome> => {
   const file = join(temporaryFolder(), "authority.pem");
@@ -66,3 +69,33 @@ verifies("ING-67", "a variable that turns certificates off does not turn them of
   expect(answer.outcome).toBe("tls-failed");
   expect(receiver.requests).toEqual([]);
 });
+
+verifies(
+  "ING-265",
+  "an option that allows versions of TLS that are broken does not allow them here",
+  async () => {
+    const versions: Array<string | null> = [];
+    const server = createTlsServer({
+      ...authority.issue(["receiver.example"]),
+      minVersion: "TLSv1",
+      maxVersion: "TLSv1.1",
+      ciphers: "DEFAULT@SECLEVEL=0",
+    });
+    server.on("secureConnection", (socket) => {
+      versions.push(socket.getProtocol());
+      socket.end("HTTP/1.1 200 OK\r\n\r\n");
+    });
+    server.on("tlsClientError", () => undefined);
+    server.listen(0, loopback);
+    await once(server, "listening");
+    onTestFinished(async () => void (await new Promise((resolve) => server.close(resolve))));
+    const { port } = server.address() as AddressInfo;
+    const answer = await callFrom(
+      { port },
+      {
+        NODE_OPTIONS: "--tls-min-v1.0 --tls-cipher-list=DEFAULT@SECLEVEL=0",
+      },
+    );
+    expect([answer.outcome, versions]).toEqual(["tls-failed", []]);
+  },
+);

@@ -165,9 +165,9 @@ export const requestTo = (text: string, body = "{}") => ({
 
 export const never = new AbortController().signal;
 
-/** Until it is so, looked at often: a peer's view of a socket follows ours by a moment. */
+/** Until it is so, looked at often: a peer's view of a socket follows ours by a moment, and by more on a busy machine. */
 export const eventually = async (isSo: () => boolean): Promise<void> => {
-  for (let i = 0; i < 400 && !isSo(); i++) await new Promise((resolve) => setTimeout(resolve, 5));
+  for (let i = 0; i < 10_000 && !isSo(); i++) await new Promise((resolve) => setTimeout(resolve, 5));
   expect(isSo()).toBe(true);
 };
 
