@@ -117,8 +117,10 @@ const refusalOf = (result: Refused): McpError => {
     case "unverified":
       return callbackError(unverified[result.error], result.error);
     case "ended":
+      return callbackError("The subscription was ended while it was being verified.", "challenge_failed");
+    case "superseded":
       return callbackError(
-        "The subscription was ended, or granted anew to a later call, while it was being verified.",
+        "A later subscription of the same callback was granted while this one was being verified, and that one counts.",
         "challenge_failed",
       );
     case "too-many-challenges":

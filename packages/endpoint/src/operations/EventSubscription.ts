@@ -158,6 +158,8 @@ export type SubscribeResult =
   | { readonly kind: "unverified"; readonly error: DeliveryError }
   /** Revoked or unsubscribed while the callback was being verified. */
   | { readonly kind: "ended" }
+  /** A later call for the same subscription was granted while this one's callback was asked. */
+  | { readonly kind: "superseded" }
   | { readonly kind: "too-many-challenges"; readonly max: number };
 
 /** The subscriber's side. A principal is whom a credential stands for. */

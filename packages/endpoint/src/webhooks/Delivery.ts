@@ -1,11 +1,11 @@
-// The loop that brings due deliveries to the callback, one at a time. It keeps nothing that the store does not have: each
-// step reads the rows, and an outcome, the receipt's whole effect and the next offer are one transaction.
-// Implements ING-92 to ING-95, ING-103 and ING-108.
+// The loop that brings due deliveries to the callback, one at a time. It keeps nothing that the store does not have but an
+// answer that the store has not taken yet: each step reads the rows, and an outcome, the receipt's whole effect and the next
+// offer are one transaction. Implements ING-92 to ING-95, ING-103, ING-108 and ING-262.
 
 import type { Logger } from "@social-harness/router/Logger";
 import * as Inbox from "../ingress/Inbox.ts";
 import { causeOf } from "../state/Log.ts";
-import { type Database, isStoreFailure } from "../store/Database.ts";
+import type { Database } from "../store/Database.ts";
 import * as Attempts from "./Attempts.ts";
 import * as LifeCycle from "./LifeCycle.ts";
 import * as Limits from "./Limits.ts";
@@ -40,19 +40,20 @@ interface Flight {
   ended: Promise<void>;
 }
 
-/** A call that came to an end, and the delivery that it was about. */
-interface Came {
+/** What the receiver has said, from then until the store has it. */
+interface Answered {
   readonly due: Occurrence.Occurrence;
   readonly posted: Posting.Posted;
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** 0 to 1. */
+  readonly jitter: number;
 }
 
 /** What became of the due delivery, with everything that follows from it. Returns what it led to. */
 const record = (
   db: Database,
-  { deliveryToken }: Occurrence.Occurrence,
-  { answer, attempt }: Posting.Posted,
-  now: number,
-  jitter: number,
+  { due: { deliveryToken }, posted: { answer, attempt }, now, jitter }: Answered,
 ): LifeCycle.Standing | null => {
   Attempts.add(db, attempt);
   const registration = Registration.load(db);
@@ -75,8 +76,7 @@ const record = (
 export const create = (options: DeliveryOptions): Delivery => {
   const { db, clock, random, schedule, logger, notices } = options;
   let flight: Flight | null = null;
-  /** What the store could not take yet: as long as this process lives, nobody is asked again for what was answered. */
-  let unrecorded: Came | null = null;
+  let answered: Answered | null = null;
   let stopped = false;
   let stopTimer = (): void => {};
 
@@ -86,20 +86,22 @@ export const create = (options: DeliveryOptions): Delivery => {
     stopTimer = schedule(Math.min(Math.max(delayMs, 0), Limits.leaseMsMax), wake);
   };
 
-  /** A store that fails now may not fail later; nothing has been lost but time, and its trouble is said by the store itself. */
+  /** A store that fails now may not fail later; nothing has been lost but time. */
   const retryLater = (error: unknown): void => {
-    if (!isStoreFailure(error))
-      logger("error", "a webhook delivery met a defect; it is tried again", causeOf(error));
+    logger("error", "a webhook delivery cannot go on; it is tried again", causeOf(error));
     if (!stopped) wakeIn(Limits.storeRetryMs);
   };
 
+  /**
+   * While the store takes no answer, the receiver is not asked again: it has answered, and only the record is missing. Goes before
+   * every offer, so that an answer to what has ended since meets no delivery that is due.
+   */
   const conclude = (): void => {
-    if (unrecorded === null) return;
-    const { due, posted } = unrecorded;
-    const jitter = (random(1)[0] as number) / 255;
-    const standing = db.transaction(() => record(db, due, posted, clock(), jitter));
-    unrecorded = null;
-    options.onAttempt?.(posted.attempt);
+    if (answered === null) return;
+    const outcome = answered;
+    const standing = db.transaction(() => record(db, outcome));
+    answered = null;
+    options.onAttempt?.(outcome.posted.attempt);
     if (standing !== null) notices.stands(standing, "its receiver took the delivery that was due");
   };
 
@@ -114,7 +116,7 @@ export const create = (options: DeliveryOptions): Delivery => {
       // Abandoned, or cut off by a stop: what it came to is unknown here, and no fault of the receiver's.
       if (flight !== mine || mine.abort.signal.aborted) return;
       flight = null;
-      unrecorded = { due, posted };
+      answered = { due, posted, now: clock(), jitter: (random(1)[0] as number) / 255 };
       conclude();
       wake();
     } catch (error) {
@@ -162,16 +164,21 @@ export const create = (options: DeliveryOptions): Delivery => {
     abandon: () => {
       flight?.abort.abort();
       flight = null;
-      unrecorded = null;
     },
     stop: async () => {
       stopped = true;
       stopTimer();
-      if (flight === null) return;
-      const { abort, ended } = flight;
-      const stopGrace = schedule(Limits.graceMs, () => abort.abort());
-      await ended;
-      stopGrace();
+      if (flight !== null) {
+        const { abort, ended } = flight;
+        const stopGrace = schedule(Limits.graceMs, () => abort.abort());
+        await ended;
+        stopGrace();
+      }
+      try {
+        conclude();
+      } catch (error) {
+        retryLater(error);
+      }
     },
   };
 };

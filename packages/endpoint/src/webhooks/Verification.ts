@@ -1,5 +1,5 @@
 // Whether a callback is who the subscriber says it is: a signed challenge that must come back. What has passed is remembered
-// for ten minutes, for one principal, URL and secret, and in memory alone. Implements ING-89, ING-90, ING-109 and ING-208.
+// for ten minutes, for one principal, URL and secret, and in memory alone. Implements ING-89, ING-90, ING-109, ING-208 and ING-263.
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import * as Base64Url from "@social-harness/protocol/encoding/Base64Url";

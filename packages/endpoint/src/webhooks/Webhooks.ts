@@ -1,6 +1,7 @@
 // The webhook side of an endpoint as its callers see it: the subscriber's two methods, the owner's tools, and who the consumer
 // is. Every change is decided, committed and told in one step without waiting; only callbacks are waited for, and what they
-// return is judged anew. Implements ING-84, ING-87 to ING-91, ING-98 to ING-102, ING-106, ING-200, ING-207, and MGT-76 to MGT-78.
+// return is judged anew. Implements ING-84, ING-87 to ING-91, ING-98 to ING-102, ING-106, ING-200, ING-207, ING-260, ING-261, and
+// MGT-76 to MGT-78.
 
 import * as Base64Url from "@social-harness/protocol/encoding/Base64Url";
 import * as Hash from "@social-harness/protocol/encoding/Hash";
@@ -62,15 +63,10 @@ const deliveryStatusOf = ({ standing, lastDeliveryAt }: Registration.Registratio
 const outlivesLease = ({ standing, leaseEndsAt }: Registration.Registration): boolean =>
   standing.dueAt > leaseEndsAt - Limits.leaseRestMsMin;
 
-/** A call that asks for the subscription. They are told apart by when they came: what a later one was granted stands. */
-interface Asking extends Registration.Target {
-  readonly ttlMs: number | null;
-  readonly order: number;
-}
-
-/** The challenge of one, under way. Over once what it was made for has been ended, or granted to a later one. */
-interface Challenge extends Pick<Asking, "subscriptionId" | "order"> {
-  isOver: boolean;
+/** A challenge under way, and why its answer means nothing any more; null while it does. */
+interface Challenge {
+  readonly subscriptionId: string;
+  over: "ended" | "superseded" | null;
 }
 
 export const create = (options: WebhooksOptions): Webhooks => {
@@ -78,8 +74,8 @@ export const create = (options: WebhooksOptions): Webhooks => {
   const notices = Notices.create(options.logger);
   const delivery = Delivery.create({ ...options, notices });
   const verifications = Verification.createVerifications(clock);
+  /** In the order of their calls. */
   const challenges = new Set<Challenge>();
-  let asked = 0;
   const closing = new AbortController();
   const listeners = new Set<() => void>();
   const underway = new Set<Promise<unknown>>();
@@ -140,7 +136,20 @@ export const create = (options: WebhooksOptions): Webhooks => {
     return state === "rejected" ? { kind: "rejected", error: failing?.error ?? "http_4xx" } : null;
   };
 
-  const grant = ({ ttlMs, order, ...target }: Asking): SubscribeResult => {
+  /** What was asked for first must not come last: its slow answer would bring back an older secret and lease. */
+  const supersede = (subscriptionId: string, granted: Challenge | null): void => {
+    for (const challenge of challenges) {
+      if (challenge === granted) return;
+      if (challenge.subscriptionId === subscriptionId) challenge.over ??= "superseded";
+    }
+  };
+
+  /** `mine` is the challenge that was passed for it, null where an earlier one counts. */
+  const grant = (
+    target: Registration.Target,
+    ttlMs: number | null,
+    mine: Challenge | null,
+  ): SubscribeResult => {
     const before = current();
     const obstacle = obstacleTo(before, target.subscriptionId);
     if (obstacle !== null) return obstacle;
@@ -152,8 +161,7 @@ export const create = (options: WebhooksOptions): Webhooks => {
       lastDeliveryAt: before?.lastDeliveryAt ?? null,
     };
     db.transaction(() => Registration.save(db, registration));
-    for (const challenge of challenges)
-      challenge.isOver ||= challenge.subscriptionId === target.subscriptionId && challenge.order < order;
+    supersede(target.subscriptionId, mine);
     notices.granted(before, registration);
     for (const listener of listeners) listener();
     wake();
@@ -165,23 +173,26 @@ export const create = (options: WebhooksOptions): Webhooks => {
     };
   };
 
-  const verifyAndGrant = async (asking: Asking): Promise<SubscribeResult> => {
+  const verifyAndGrant = async (
+    target: Registration.Target,
+    ttlMs: number | null,
+  ): Promise<SubscribeResult> => {
     if (!verifications.mayChallenge())
       return { kind: "too-many-challenges", max: Limits.challengesPerMinuteMax };
-    const { subscriptionId, order } = asking;
-    const challenge: Challenge = { subscriptionId, order, isOver: false };
+    const challenge: Challenge = { subscriptionId: target.subscriptionId, over: null };
     challenges.add(challenge);
     try {
-      const { error, attempt } = await Verification.challenge(options, "challenge", asking, closing.signal);
+      const { error, attempt } = await Verification.challenge(options, "challenge", target, closing.signal);
+      // First, so that a store that fails has no receiver asked twice.
+      if (error === null && challenge.over === null) verifications.remember(target);
       db.transaction(() => {
         Attempts.add(db, attempt);
         if (error !== null) tell({ kind: "unverified" });
       });
       options.onAttempt?.(attempt);
       if (error !== null) return { kind: "unverified", error };
-      if (challenge.isOver) return { kind: "ended" };
-      verifications.remember(asking);
-      return grant(asking);
+      if (challenge.over !== null) return { kind: challenge.over };
+      return grant(target, ttlMs, challenge);
     } finally {
       challenges.delete(challenge);
     }
@@ -190,14 +201,18 @@ export const create = (options: WebhooksOptions): Webhooks => {
   /** It goes on to its end whoever still waits for it: what is granted is granted in the store and here at once. */
   const subscribe = (principal: string, { url, secret, ttlMs }: SubscribeInput): Promise<SubscribeResult> =>
     counted(async () => {
-      const subscriptionId = subscriptionIdOf(scope, principal, url);
-      const asking: Asking = { subscriptionId, url, secret, ttlMs, order: (asked += 1) };
-      const obstacle = obstacleTo(current(), subscriptionId);
+      const target = { subscriptionId: subscriptionIdOf(scope, principal, url), url, secret };
+      const obstacle = obstacleTo(current(), target.subscriptionId);
       if (obstacle !== null) return obstacle;
-      return verifications.has(asking) ? grant(asking) : verifyAndGrant(asking);
+      return verifications.has(target) ? grant(target, ttlMs, null) : verifyAndGrant(target, ttlMs);
     });
 
-  /** Ends the registration, its due delivery and any challenge that would bring it back. The items stay in the inbox. */
+  /** The answers of these challenges bring nothing back. */
+  const endChallenges = (isOf: (challenge: Challenge) => boolean): void => {
+    for (const challenge of challenges) if (isOf(challenge)) challenge.over = "ended";
+  };
+
+  /** Ends the registration and its due delivery. The items stay in the inbox. */
   const end = (registration: Registration.Registration, kind: "revoked" | "unsubscribed"): void => {
     db.transaction(() => {
       Occurrence.clear(db);
@@ -218,9 +233,9 @@ export const create = (options: WebhooksOptions): Webhooks => {
     unsubscribe: (principal, url) =>
       withReasonsSync(() => {
         const subscriptionId = subscriptionIdOf(scope, principal, url);
+        endChallenges((challenge) => challenge.subscriptionId === subscriptionId);
         const registration = current();
         if (registration?.subscriptionId === subscriptionId) end(registration, "unsubscribed");
-        for (const challenge of challenges) challenge.isOver ||= challenge.subscriptionId === subscriptionId;
       }),
     isConsumedByWebhook: () => {
       const registration = enabled ? current() : null;
@@ -257,7 +272,7 @@ export const create = (options: WebhooksOptions): Webhooks => {
       }),
     revokeEventSubscription: () =>
       withReasons(async () => {
-        for (const challenge of challenges) challenge.isOver = true;
+        endChallenges(() => true);
         const registration = current();
         if (registration === null) return { kind: "none" };
         end(registration, "revoked");

@@ -1,28 +1,14 @@
-// Deliveries that fail: how long they wait, when they are given up, what ends for good, and what a stop, a full disk or another
-// clock does to them.
+// Deliveries that fail: how long they wait, when they are given up, what ends for good, and what a stop or another clock does
+// to them.
 
 import { verifies } from "@social-harness/testkit/Verifies";
 import { expect } from "vitest";
 import type { CallbackAnswer } from "../../src/callbacks/CallbackClient.ts";
 import * as Inbox from "../../src/ingress/Inbox.ts";
-import type { Database } from "../../src/store/Database.ts";
-import { StoreError } from "../../src/store/StoreError.ts";
 import * as Limits from "../../src/webhooks/Limits.ts";
 import * as Occurrence from "../../src/webhooks/Occurrence.ts";
-import { temporaryStore } from "../store/TemporaryStore.ts";
 import { scripted, secret, url } from "./ScriptedReceiver.ts";
-import { answered, createBench, receiver, type Request } from "./WebhookBench.ts";
-
-/** The store, but that it takes nothing while its disk is full. */
-const fillable = (db: Database, isFull: () => boolean): Database =>
-  new Proxy(db, {
-    get: (target, name: keyof Database) =>
-      name === "transaction" && isFull()
-        ? () => {
-            throw new StoreError("unavailable", "the disk is full");
-          }
-        : target[name],
-  });
+import { answered, receiver, type Request } from "./WebhookBench.ts";
 
 verifies("ING-95", "a receiver's Retry-After is honoured up to five minutes", async () => {
   const { bench, got } = await scripted([answered(429, 120_000), answered(503, 86_400_000), answered(200)]);
@@ -158,81 +144,6 @@ verifies("ING-95", "a clock that was set back delays no delivery by more than it
   await bench.settle();
   expect(got).toHaveLength(2);
 });
-
-verifies(
-  "ING-103",
-  "a store that fails for a while loses nothing: the delivery goes on when it is back",
-  async () => {
-    const db = temporaryStore();
-    const got: Array<Request> = [];
-    let full = false;
-    const failing = fillable(db, () => full);
-    const bench = createBench(() => failing, {
-      post: receiver((request) => (got.push(request), answered(200))),
-    });
-    await bench.webhooks.subscribe("runtime", { url, secret, ttlMs: null });
-    bench.admit("waits for the disk");
-    full = true;
-    await bench.advance(60_000);
-    // The store itself says once what is the matter: see StoreStanding.ts.
-    expect(bench.log).toEqual(["a webhook was subscribed"]);
-    expect(Inbox.unreadCount(db)).toBe(1);
-    full = false;
-    await bench.advance(Limits.storeRetryMs);
-    expect(Inbox.unreadCount(db)).toBe(0);
-    expect(new Set(got.map(({ body }) => Buffer.from(body).toString("utf8"))).size).toBe(1);
-  },
-);
-
-verifies(
-  ["ING-261", "ING-94"],
-  "what a receiver answered while the store took nothing is not asked for again, and counts when it does",
-  async () => {
-    for (const [status, expected] of [
-      [200, { state: "active", waitingItems: 0 }],
-      [410, { state: "rejected", waitingItems: 1 }],
-    ] as const) {
-      const db = temporaryStore();
-      let full = false;
-      const failing = fillable(db, () => full);
-      const got: Array<Request> = [];
-      const bench = createBench(() => failing, {
-        post: receiver((request) => (got.push(request), (full = true), answered(status))),
-      });
-      await bench.webhooks.subscribe("runtime", { url, secret, ttlMs: null });
-      bench.admit("answered");
-      await bench.settle();
-      for (let i = 0; i < 10; i++) await bench.advance(Limits.storeRetryMs);
-      expect(got).toHaveLength(1);
-      full = false;
-      await bench.advance(Limits.storeRetryMs);
-      expect(bench.webhooks.eventSubscriptionStatus()).toMatchObject(expected);
-      expect(got).toHaveLength(1);
-    }
-  },
-);
-
-verifies(
-  "ING-261",
-  "what came of a revoked subscription's call is nobody's, also when it waited",
-  async () => {
-    const db = temporaryStore();
-    let full = false;
-    const failing = fillable(db, () => full);
-    const bench = createBench(() => failing, {
-      post: receiver(() => ((full = true), answered(410))),
-    });
-    await bench.webhooks.subscribe("runtime", { url, secret, ttlMs: null });
-    bench.admit("answered");
-    await bench.settle();
-    full = false;
-    await bench.webhooks.revokeEventSubscription();
-    bench.post = receiver(() => answered(500));
-    await bench.webhooks.subscribe("runtime", { url, secret, ttlMs: null });
-    await bench.advance(Limits.storeRetryMs);
-    expect(bench.webhooks.eventSubscriptionStatus()).toMatchObject({ state: "retrying", lastStatus: 500 });
-  },
-);
 
 verifies("ING-103", "a stop lets the attempt that is under way end, and makes no other", async () => {
   const script = await scripted();

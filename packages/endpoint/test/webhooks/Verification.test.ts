@@ -137,58 +137,6 @@ verifies(
   },
 );
 
-verifies(
-  "ING-260",
-  "a call that was overtaken by a later one does not replace what that was granted",
-  async () => {
-    const bench = make();
-    const { deliveries } = counting(bench);
-    const passing = bench.post;
-    const slow = Promise.withResolvers<void>();
-    bench.post = async (request, signal) => (await slow.promise, passing(request, signal));
-    const earlier = bench.webhooks.subscribe("runtime", { ...input, ttlMs: 60_000 });
-    const others = bench.webhooks.subscribe("owner", input);
-    await bench.settle();
-    bench.post = passing;
-    const later = await bench.webhooks.subscribe("runtime", { ...input, secret: secretOf("two") });
-    expect(later.kind).toBe("subscribed");
-    slow.resolve();
-    expect(await earlier).toEqual({ kind: "ended" });
-    // Somebody else's call is answered by itself.
-    expect((await others).kind).toBe("occupied");
-    expect(bench.db.get("SELECT secret FROM webhook_registration")?.["secret"]).toBe(secretOf("two"));
-    expect(bench.webhooks.eventSubscriptionStatus()).toMatchObject({
-      refreshBefore: later.kind === "subscribed" ? later.refreshBefore : "",
-    });
-    bench.admit("signed with the later secret");
-    await bench.settle();
-    expect(deliveries).toHaveLength(1);
-  },
-);
-
-verifies("ING-260", "a later call that is still being verified does not end an earlier one", async () => {
-  const bench = make();
-  counting(bench);
-  const passing = bench.post;
-  const slow = Promise.withResolvers<void>();
-  const first = bench.webhooks.subscribe("runtime", input);
-  bench.post = async (request, signal) => (await slow.promise, passing(request, signal));
-  const second = bench.webhooks.subscribe("runtime", { ...input, secret: secretOf("two") });
-  expect((await first).kind).toBe("subscribed");
-  slow.resolve();
-  expect((await second).kind).toBe("subscribed");
-  expect(bench.db.get("SELECT secret FROM webhook_registration")?.["secret"]).toBe(secretOf("two"));
-});
-
-verifies("ING-90", "a clock that was set back makes nothing verified that is not", async () => {
-  const bench = make();
-  const { challenges } = counting(bench);
-  await bench.webhooks.subscribe("runtime", input);
-  bench.now -= 1;
-  await bench.webhooks.subscribe("runtime", input);
-  expect(challenges).toHaveLength(2);
-});
-
 verifies("ING-90", "a rotated secret signs from its challenge on", async () => {
   const bench = make();
   const { deliveries } = counting(bench);

@@ -70,6 +70,8 @@ export interface WebhookBench {
   readonly acknowledge: (token: DeliveryToken) => void;
   /** Lets everything happen that needs no time. */
   readonly settle: () => Promise<void>;
+  /** How long from now on each timer waits that was not stopped. */
+  readonly waits: () => ReadonlyArray<number>;
   /** Lets time pass, one timer after another. */
   readonly advance: (milliseconds: number) => Promise<void>;
 }
@@ -204,6 +206,7 @@ export const createBench = (store: () => Database, options: BenchOptions = {}): 
       if (!life.isDead()) life.webhooks.wake();
     },
     settle,
+    waits: () => timers.map(({ at }) => at - bench.now),
     advance: async (milliseconds) => {
       const until = bench.now + milliseconds;
       await settle();

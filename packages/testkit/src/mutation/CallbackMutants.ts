@@ -7,6 +7,7 @@ const callbacks = "packages/endpoint/src/callbacks";
 const destination = `${callbacks}/Destination.ts`;
 const dial = `${callbacks}/Dial.ts`;
 const post = `${callbacks}/EffectPost.ts`;
+const interimAnswers = `${callbacks}/InterimAnswers.ts`;
 const client = `${callbacks}/CallbackClient.ts`;
 const policy = `${callbacks}/AddressPolicy.ts`;
 const retry = `${callbacks}/RetryAfter.ts`;
@@ -160,6 +161,30 @@ export const callbackMutants: ReadonlyArray<SurfaceMutant> = [
     why: "A variable for another program must not open this one.",
     edits: [{ file: post, text: "    rejectUnauthorized: true,\n", replacement: "" }],
     test: { file: files.callbackEnvironment, title: "turns certificates off" },
+  },
+  {
+    name: "environment-opens-old-tls",
+    why: "Versions that are broken would be spoken because a variable for another program allows them.",
+    edits: [{ file: post, text: '    minVersion: "TLSv1.2",\n', replacement: "" }],
+    test: { file: files.callbackEnvironment, title: "versions of TLS that are broken" },
+  },
+  {
+    name: "interim-answer-refused",
+    why: "A receiver behind a server that says 100 unasked would get everything twice and be given up.",
+    edits: [{ file: post, text: "resolve(withoutInterim(socket))", replacement: "resolve(socket)" }],
+    test: { file: files.callbackInterimAnswers, title: "an answer after" },
+  },
+  {
+    name: "interim-head-without-bound",
+    why: "A receiver that sends one head for ever would be remembered whole.",
+    edits: [
+      {
+        file: interimAnswers,
+        text: "held.length > Limits.interimBytesMax ? release() : Buffer.alloc(0)",
+        replacement: "Buffer.alloc(0 * Limits.interimBytesMax)",
+      },
+    ],
+    test: { file: files.callbackInterimAnswers, title: "no more than one head is" },
   },
   {
     name: "body-read-to-its-end",

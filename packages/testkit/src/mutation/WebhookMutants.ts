@@ -138,8 +138,121 @@ export const webhookMutants: ReadonlyArray<SurfaceMutant> = [
   {
     name: "ended-subscription-comes-back",
     why: "The answer to a challenge would bring back what was unsubscribed meanwhile.",
-    edits: [{ file: service, text: 'if (challenge.isOver) return { kind: "ended" };', replacement: "" }],
+    edits: [
+      {
+        file: service,
+        text: "if (challenge.over !== null) return { kind: challenge.over };",
+        replacement: "",
+      },
+    ],
     test: { file: files.webhooks, title: "not brought back by the answer" },
+  },
+  {
+    name: "older-subscription-comes-last",
+    why: "The slow answer to an older call would bring back the secret and the lease of then.",
+    edits: [{ file: service, text: "    supersede(target.subscriptionId, mine);\n", replacement: "" }],
+    test: { file: files.webhookSuccession, title: "the later counts, whoever answers first" },
+  },
+  {
+    name: "challenges-of-all-ended",
+    why: "One credential could keep the other from ever subscribing.",
+    edits: [
+      {
+        file: service,
+        text: "endChallenges((challenge) => challenge.subscriptionId === subscriptionId);",
+        replacement: "endChallenges(() => true);",
+      },
+    ],
+    test: { file: files.webhookSuccession, title: "ends no challenge of another principal" },
+  },
+  {
+    name: "close-before-challenges",
+    why: "What waits for a callback would come back to a store that is closed.",
+    edits: [{ file: service, text: ", Promise.allSettled(underway)]", replacement: "]" }],
+    test: { file: files.webhookSuccession, title: "a close cuts off the challenges" },
+  },
+  {
+    name: "answer-lost-with-its-record",
+    why: "On a full disk a receiver would be asked every few seconds for what it has answered.",
+    edits: [
+      {
+        file: delivery,
+        text: "    const standing = db.transaction(() => record(db, outcome));\n    answered = null;",
+        replacement: "    answered = null;\n    const standing = db.transaction(() => record(db, outcome));",
+      },
+    ],
+    test: { file: files.webhookFailingStore, title: "is asked for once" },
+  },
+  {
+    name: "passed-challenge-lost",
+    why: "On a full disk each try to subscribe would send another challenge.",
+    edits: [
+      {
+        file: service,
+        text: "      if (error === null && challenge.over === null) verifications.remember(target);\n",
+        replacement: "",
+      },
+      {
+        file: service,
+        text: "      return grant(target, ttlMs, challenge);",
+        replacement: "      verifications.remember(target);\n      return grant(target, ttlMs, challenge);",
+      },
+    ],
+    test: { file: files.webhookFailingStore, title: "a challenge that was passed is not sent again" },
+  },
+  {
+    name: "late-defect-ends-another-flight",
+    why: "An attempt that was abandoned would have its successor sent twice.",
+    edits: [{ file: delivery, text: "if (flight === mine) flight = null;", replacement: "flight = null;" }],
+    test: { file: files.webhookFailingStore, title: "leaves its successor alone" },
+  },
+  {
+    name: "idle-lease-without-timer",
+    why: "A lease that ends in silence would be noted by nobody.",
+    edits: [
+      {
+        file: delivery,
+        text: "if (due === null) return wakeIn(leaseLeft);",
+        replacement: "if (due === null) return;",
+      },
+    ],
+    test: { file: files.webhookLeaseEnd, title: "a lease ends by the clock" },
+  },
+  {
+    name: "retry-outwaits-lease",
+    why: "The end of a lease would be told minutes late.",
+    edits: [{ file: delivery, text: "wakeIn(Math.min(wait, leaseLeft))", replacement: "wakeIn(wait)" }],
+    test: { file: files.webhookLeaseEnd, title: "a lease ends by the clock" },
+  },
+  {
+    name: "offer-after-lease",
+    why: "An expired registration would have a delivery that never began.",
+    edits: [
+      {
+        file: delivery,
+        text: "if (LifeCycle.delivers(standing.state)) Occurrence.offer(db);",
+        replacement: "Occurrence.offer(db);",
+      },
+    ],
+    test: { file: files.webhookLeaseEnd, title: "a receipt after the end of the lease" },
+  },
+  {
+    name: "verified-in-the-future",
+    why: "With a clock that was set back a passed challenge would count for hours.",
+    edits: [{ file: verification, text: "age >= 0 && ", replacement: "" }],
+    test: { file: files.webhookLeaseEnd, title: "no challenge counts longer" },
+  },
+  {
+    name: "timer-without-bound",
+    why: "A timer of more than 24 days fires at once, again and again.",
+    edits: [
+      {
+        file: delivery,
+        text: "Math.min(Math.max(delayMs, 0), Limits.leaseMsMax)",
+        replacement: "Math.max(delayMs, 0)",
+      },
+    ],
+    test: { file: files.webhookLeaseEnd, title: "no timer waits longer" },
   },
   {
     name: "subscription-without-principal",
