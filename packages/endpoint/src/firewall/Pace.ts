@@ -7,7 +7,7 @@ import * as Limits from "./Limits.ts";
 
 /** What one message may take. Between two calls of `spend` its holder must not wait for anything else. */
 export interface Share {
-  /** Counts steps that were taken; where others have to have a turn now, what to wait for before the next one. */
+  /** Counts steps that are to be taken; where others have to have a turn first, what to wait for before that. */
   readonly spend: (steps: number) => Promise<void> | null;
   readonly isUsedUp: () => boolean;
 }
@@ -27,11 +27,7 @@ export const create = (cpuMs: () => number): Pace => {
 
   /** A rest for each who waits, as long as what it has taken: what else there is needs more than one turn of the event loop. */
   const giveWay = (restMs: number, signal: AbortSignal): Promise<void> =>
-    (last = last
-      .then(() => (restMs < 1 || signal.aborted ? setImmediate() : rest(restMs, signal)))
-      .then(() => {
-        steps = 0;
-      }));
+    (last = last.then(() => (restMs < 1 || signal.aborted ? setImmediate() : rest(restMs, signal))));
 
   return {
     share: (signal) => {
@@ -41,6 +37,7 @@ export const create = (cpuMs: () => number): Pace => {
         spend: (more) => {
           steps += more;
           if (steps < Limits.stepsAtOnce) return null;
+          steps = 0;
           const takenMs = cpuMs() - since;
           usedMs += takenMs;
           return giveWay(takenMs, signal).then(() => {

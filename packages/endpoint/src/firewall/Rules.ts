@@ -53,11 +53,11 @@ function* look(
 ): Steps<"fits" | "fits-not" | "too-much"> {
   for (const text of texts) {
     const steps = (text.length + beginningOfALook) * instructions;
-    if (steps > Limits.lookStepsMax || share.isUsedUp()) return "too-much";
-    const isFound = fits(text);
+    if (steps > Limits.lookStepsMax) return "too-much";
     const pause = share.spend(steps);
     if (pause !== null) yield pause;
-    if (isFound) return "fits";
+    if (share.isUsedUp()) return "too-much";
+    if (fits(text)) return "fits";
   }
   return "fits-not";
 }

@@ -83,16 +83,6 @@ export const firewallMutants: ReadonlyArray<SurfaceMutant> = [
   ),
   mutant(
     {
-      name: "asked-before-the-commit",
-      why: "A turn that comes to nothing must not have asked anybody.",
-      file: at("Workers"),
-      text: "note: (conversationId) => void waiting.add(conversationId),",
-      replacement: "note: (conversationId) => (waiting.add(conversationId), look()),",
-    },
-    way("whose turn came to nothing"),
-  ),
-  mutant(
-    {
       name: "two-checks-of-one-conversation",
       why: "Items of one conversation are judged one after the other.",
       file: at("Workers"),
