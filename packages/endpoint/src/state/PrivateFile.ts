@@ -123,7 +123,11 @@ export const read = (path: string, bytesMax: number): string | null => {
     if (error instanceof StateError) throw error;
     const code = codeOf(error);
     if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") {
-      throw new StateError("malformed", `${path} is not UTF-8: write it anew`, { cause: error });
+      throw new StateError(
+        "malformed",
+        `${path} is damaged, or is not UTF-8: put it back as it was, or save it as UTF-8`,
+        { cause: error },
+      );
     }
     if (code === "ENOENT") {
       if (!isLink(path)) return null;
