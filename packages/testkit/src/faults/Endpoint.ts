@@ -9,6 +9,7 @@ import * as Identity from "@social-harness/endpoint/state/Identity";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { OperationId, PrincipalId } from "@social-harness/protocol/identity/Identifier";
 import type { NetworkDescription } from "@social-harness/registry/Invite";
+import type { Supply } from "../storage/PowerCut.ts";
 import * as Client from "./Client.ts";
 import type * as Process from "./Process.ts";
 import * as Resident from "./Resident.ts";
@@ -33,6 +34,8 @@ export interface EndpointOptions {
   readonly prepare: ((state: StateFolder.StateFolder) => ReadonlyArray<string>) | null;
   /** Variables of its daemon. */
   readonly environment?: Process.Environment;
+  /** The disk of its state folder, where a kill is a power cut. */
+  readonly plug?: ((name: string, folder: string) => Supply) | null;
   readonly onUnexpectedEnd: (how: string) => void;
 }
 
@@ -47,6 +50,7 @@ export const settle = async (options: EndpointOptions): Promise<Endpoint> => {
     name,
     file: binary,
     ...(options.environment === undefined ? {} : { environment: options.environment }),
+    supply: options.plug?.(name, state.path) ?? null,
     args: ["daemon", "--state", state.path, "--port", "0", "--json", ...further],
     log: path.join(folder, `${name}.stderr`),
     onUnexpectedEnd,

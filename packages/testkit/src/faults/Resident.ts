@@ -2,6 +2,7 @@
 // it waits for its next life; whoever kills it need not wait for anything, not even for its being ready.
 
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Supply } from "../storage/PowerCut.ts";
 import * as Process from "./Process.ts";
 
 export interface Resident {
@@ -27,6 +28,8 @@ export interface ResidentOptions {
   readonly args: ReadonlyArray<string>;
   /** Variables of each life, beside those of whoever runs this. */
   readonly environment?: Process.Environment;
+  /** Its disk, where a kill is a power cut. */
+  readonly supply?: Supply | null;
   /** What its lives say on stderr is gathered here. */
   readonly log: string;
   /** It ended although nobody told it to. */
@@ -56,7 +59,10 @@ export const create = (options: ResidentOptions): Resident => {
     name: options.name,
     start: async () => {
       if (current !== null) throw new Error(`${options.name} is running`);
-      const born = Process.start(options.file, options.args, options.log, options.environment);
+      const born = Process.start(options.file, options.args, options.log, {
+        ...options.environment,
+        ...options.supply?.environment,
+      });
       current = born;
       told = false;
       lives++;
@@ -70,12 +76,15 @@ export const create = (options: ResidentOptions): Resident => {
       return true;
     },
     kill: async (warnedMs = null) => {
-      if (warnedMs === null) return void (await end("SIGKILL"));
-      const warned = current;
-      const ended = end("SIGTERM");
-      await sleep(warnedMs);
-      warned?.signal("SIGKILL");
-      await ended;
+      if (warnedMs === null) await end("SIGKILL");
+      else {
+        const warned = current;
+        const ended = end("SIGTERM");
+        await sleep(warnedMs);
+        warned?.signal("SIGKILL");
+        await ended;
+      }
+      options.supply?.cut();
     },
     stop: async (msMax) => {
       const stopping = current;

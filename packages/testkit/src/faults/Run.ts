@@ -25,6 +25,8 @@ export interface Outcome {
   readonly posts: number;
   readonly items: number;
   readonly kills: number;
+  /** Changes to files and folders that power cuts have undone; 0 where kills were only kills. */
+  readonly dropped: number;
   readonly newcomers: number;
   readonly recordsVerified: number;
   /** What came to the receiver of the webhooks; null where there is none. */
@@ -142,6 +144,7 @@ const perform = async (stage: Stage): Promise<Outcome> => {
     posts: books.count(),
     items,
     kills,
+    dropped: stage.dropped(),
     newcomers: newcomers.count(),
     ...conclusion,
     longestWaitMs: books.longestWaitMs(),

@@ -10,6 +10,7 @@ import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { SigningKey } from "@social-harness/protocol/identity/Identifier";
 import * as Invite from "@social-harness/registry/Invite";
 import { RegistryUrl, RouterUrl } from "@social-harness/registry/NetworkUrl";
+import type { Supply } from "../storage/PowerCut.ts";
 import type { Services } from "./Plan.ts";
 import * as Resident from "./Resident.ts";
 
@@ -24,6 +25,8 @@ export interface Network {
 export interface NetworkOptions {
   readonly services: Services;
   readonly folder: string;
+  /** The disk of each of them, where a kill is a power cut. */
+  readonly plug?: ((name: string, folder: string) => Supply) | null;
   readonly onUnexpectedEnd: (how: string) => void;
 }
 
@@ -54,12 +57,24 @@ const portPair = async (): Promise<number> => {
 };
 
 /** Starts the services for the first time. */
-export const start = async ({ services, folder, onUnexpectedEnd }: NetworkOptions): Promise<Network> => {
+export const start = async ({
+  services,
+  folder,
+  plug,
+  onUnexpectedEnd,
+}: NetworkOptions): Promise<Network> => {
   const data = join(folder, "network");
   mkdirSync(data, { recursive: true, mode: 0o700 });
   const port = await portPair();
   const place = (name: string, file: string, args: ReadonlyArray<string>): Resident.Resident =>
-    Resident.create({ name, file, args, log: join(folder, `${name}.stderr`), onUnexpectedEnd });
+    Resident.create({
+      name,
+      file,
+      args,
+      supply: plug?.(name, data) ?? null,
+      log: join(folder, `${name}.stderr`),
+      onUnexpectedEnd,
+    });
   if (services === "together") {
     const listen = ["--listen", `127.0.0.1:${port}`, "--admission", "open", "--json"];
     const network = place("network", binary, ["network", "start", "--data", data, ...listen]);

@@ -3,6 +3,7 @@
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import type { Grid, Supply } from "../storage/PowerCut.ts";
 import * as Bindings from "./Bindings.ts";
 import * as Books from "./Books.ts";
 import * as Disk from "./Disk.ts";
@@ -20,6 +21,8 @@ export interface RunOptions {
   readonly plan: Plan.Plan;
   /** Everything of the run is in here; whoever gave it removes it. */
   readonly folder: string;
+  /** Where it is given, every kill is a power cut: what was not synced is gone. */
+  readonly grid?: Grid;
   readonly say: (line: string) => void;
 }
 
@@ -37,14 +40,24 @@ export interface Stage {
   readonly bindings: Bindings.Bindings;
   /** Null where nobody is hooked. */
   readonly ingress: Ingress.Ingress | null;
+  /** Changes that the power cuts so far have undone. */
+  readonly dropped: () => number;
 }
 
 /** Starts the network and every endpoint. */
 export const raise = async (options: RunOptions, faults: Faults): Promise<Stage> => {
-  const { folder, plan } = options;
+  const { folder, plan, grid } = options;
   const onUnexpectedEnd = (how: string): void => faults.add(`${how}; its last words are in ${folder}`);
+  let dropped = 0;
+  const plug =
+    grid === undefined
+      ? null
+      : (name: string, disk: string): Supply => {
+          const { environment, cut } = grid(name, disk, Plan.randomOf(plan.seed, `power ${name}`));
+          return { environment, cut: () => (dropped += cut()) };
+        };
   const ingress = plan.ingress ? await Ingress.open({ plan, folder, faults }) : null;
-  const network = await Services.start({ services: plan.services, folder, onUnexpectedEnd });
+  const network = await Services.start({ services: plan.services, folder, plug, onUnexpectedEnd });
   const endpoints = await Promise.all(
     Plan.cast.map((name) =>
       Endpoint.settle({
@@ -52,6 +65,7 @@ export const raise = async (options: RunOptions, faults: Faults): Promise<Stage>
         folder,
         network: network.description,
         prepare: ingress?.isHooked(name) === true ? (state) => Ingress.prepare(name, state) : null,
+        plug,
         onUnexpectedEnd,
       }),
     ),
@@ -71,6 +85,7 @@ export const raise = async (options: RunOptions, faults: Faults): Promise<Stage>
     residents: new Map(residents.map((resident) => [resident.name, resident])),
     bindings: Bindings.create(),
     ingress,
+    dropped: () => dropped,
   };
 };
 

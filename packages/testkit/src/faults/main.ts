@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import * as ProgramOptions from "../ProgramOptions.ts";
+import * as PowerCut from "../storage/PowerCut.ts";
 import * as Plan from "./Plan.ts";
 import { run } from "./Run.ts";
 
@@ -25,6 +26,9 @@ const program = {
       "strikes are pauses of that length, and none are kills",
       1,
     ),
+    power: ProgramOptions.flag(
+      "every kill is a power cut: what the process had not synced to its disk is gone (Linux with a C compiler)",
+    ),
     keep: ProgramOptions.flag("keeps every disk and log, also where nothing broke"),
   },
 };
@@ -43,7 +47,13 @@ const folder = mkdtempSync(join(tmpdir(), "social-harness-faults-"));
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 say(`seed ${seed}: ${plan.strikes.length} rounds, services ${plan.services}, in ${folder}`);
-const outcome = await run({ plan, folder, say });
+const grid = options.power ? PowerCut.prepare(folder) : undefined;
+if (grid !== undefined && "why" in grid) {
+  rmSync(folder, { recursive: true });
+  say(`power cannot be cut here: ${grid.why}; leave --power out, or run this on Linux with a C compiler`);
+  process.exit(2);
+}
+const outcome = await run({ plan, folder, say, ...(grid === undefined ? {} : { grid }) });
 const { faults, ...counts } = outcome;
 say(JSON.stringify({ ok: faults.length === 0, seed, rounds: plan.strikes.length, ...counts }));
 if (faults.length === 0 && !options.keep) rmSync(folder, { recursive: true, force: true });
