@@ -83,7 +83,7 @@ verifies(
     });
     server.on("secureConnection", (socket) => {
       versions.push(socket.getProtocol());
-      socket.end("HTTP/1.1 200 OK\r\n\r\n");
+      socket.resume().end("HTTP/1.1 200 OK\r\n\r\n");
     });
     server.on("tlsClientError", () => undefined);
     server.listen(0, loopback);

@@ -222,9 +222,8 @@ verifies("ING-108", "without a registration nothing is made, kept or waited for"
   await bench.advance(86_400_000);
   expect([bench.steps(), Occurrence.current(db)]).toEqual([0, null]);
   expect(bench.webhooks.isConsumedByWebhook()).toBe(false);
-  const begun = performance.now();
   for (let i = 0; i < 10_000; i++) bench.webhooks.wake();
-  expect(performance.now() - begun).toBeLessThan(1_000);
+  expect([bench.steps(), bench.waits()]).toEqual([0, []]);
 });
 
 verifies("ING-92", "ten thousand items are drained in order, as fast as they are received", async () => {
