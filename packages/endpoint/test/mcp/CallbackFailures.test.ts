@@ -4,8 +4,8 @@
 import { verifies } from "@social-harness/testkit/Verifies";
 import { expect } from "vitest";
 import type { CallbackAnswer, FailureCategory } from "../../src/callbacks/CallbackClient.ts";
-import { answered, receiver } from "../webhooks/WebhookBench.ts";
-import { ask, name, serve, subscribe, until, url } from "./SubscribedEndpoint.ts";
+import { answered, receiver, secretOf } from "../webhooks/WebhookBench.ts";
+import { ask, delivery, good, name, serve, subscribe, until, url } from "./SubscribedEndpoint.ts";
 import { textItem } from "./TestEndpoint.ts";
 
 verifies(
@@ -75,4 +75,25 @@ verifies("ING-207", "its own unsubscription ends a subscription that was refused
   expect((await ask(served, "events/unsubscribe", { name, delivery: { url } })).error).toBeUndefined();
   expect((await subscribe(served)).error).toBeUndefined();
   await until(() => served.deliveries.length === 1);
+});
+
+verifies("ING-260", "who is overtaken by a later call of its own hears which of the two counts", async () => {
+  const served = await serve();
+  const passing = served.post;
+  const slow = Promise.withResolvers<void>();
+  let isAsked = false;
+  served.post = async (request, signal) => {
+    isAsked = true;
+    await slow.promise;
+    return passing(request, signal);
+  };
+  const earlier = subscribe(served);
+  await until(() => isAsked);
+  served.post = passing;
+  const later = { ...good, delivery: { ...delivery, secret: secretOf("two") } };
+  expect((await subscribe(served, later)).error).toBeUndefined();
+  slow.resolve();
+  const { code, message, data } = (await earlier).error ?? {};
+  expect([code, data]).toEqual([-32_015, { reason: "challenge_failed" }]);
+  expect(message).toContain("A later subscription of the same callback was granted");
 });
