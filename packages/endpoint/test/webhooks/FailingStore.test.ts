@@ -4,7 +4,8 @@
 import { verifies } from "@social-harness/testkit/Verifies";
 import { expect } from "vitest";
 import * as Inbox from "../../src/ingress/Inbox.ts";
-import { type Database, StoreError } from "../../src/store/Database.ts";
+import type { Database } from "../../src/store/Database.ts";
+import { StoreError } from "../../src/store/StoreError.ts";
 import * as Limits from "../../src/webhooks/Limits.ts";
 import * as Occurrence from "../../src/webhooks/Occurrence.ts";
 import { temporaryStore } from "../store/TemporaryStore.ts";
