@@ -18,6 +18,8 @@ export interface Resident {
   readonly resume: () => void;
   /** What the running life, or the next one that comes so far, said when it was ready. */
   readonly ready: () => Promise<unknown>;
+  /** Of the process that lives now; 0 when there is none. */
+  readonly pid: () => number;
   /** A number that is another in each life. */
   readonly life: () => number;
 }
@@ -96,6 +98,7 @@ export const create = (options: ResidentOptions): Resident => {
     pause: () => current?.signal("SIGSTOP"),
     resume: () => current?.signal("SIGCONT"),
     ready: () => readiness.promise,
+    pid: () => current?.pid ?? 0,
     life: () => lives,
   };
 };

@@ -43,7 +43,7 @@ const peers = ["ann", "bob"];
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 /** What SQLite itself says of the file, from outside. */
-const integrityOf = (path: string): string => {
+export const integrityOf = (path: string): string => {
   const database = new DatabaseSync(path, { readOnly: true });
   try {
     return String(database.prepare("PRAGMA integrity_check").get()?.["integrity_check"]);
