@@ -25,6 +25,8 @@ export interface RunOptions {
   readonly input?: string | Uint8Array;
   readonly nodeOptions?: ReadonlyArray<string>;
   readonly entry?: string;
+  /** The network namespace that it runs in, where that is not this one. */
+  readonly machine?: string;
 }
 
 const folders: Array<string> = [];
@@ -59,9 +61,12 @@ const environment = (extra: NodeJS.ProcessEnv): NodeJS.ProcessEnv => {
 
 export const start = (
   args: ReadonlyArray<string>,
-  { env = {}, nodeOptions = [], entry = main }: RunOptions,
+  { env = {}, nodeOptions = [], entry = main, machine }: RunOptions,
 ) => {
-  const child = spawn(process.execPath, [...nodeOptions, entry, ...args], { env: environment(env) });
+  // `ip netns exec` becomes the program that it starts: the pid is the program's.
+  const within = machine === undefined ? [] : ["ip", "netns", "exec", machine];
+  const [program = "", ...words] = [...within, process.execPath, ...nodeOptions, entry, ...args];
+  const child = spawn(program, words, { env: environment(env) });
   running.add(child);
   child.once("exit", () => running.delete(child));
   return child;
