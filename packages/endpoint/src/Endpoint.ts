@@ -1,6 +1,7 @@
 // The only composition root of an endpoint: takes the state folder, opens and checks the store, brings up what the
 // registration allows, and serves it over MCP. Everything below receives what it needs from here.
 
+import type { ProxyEnv } from "node:http";
 import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { makeRegistryClient } from "@social-harness/registry/client/RegistryClient";
@@ -53,6 +54,8 @@ export interface EndpointOptions {
   readonly random: (byteCount: number) => Buffer;
   /** Whether the folder's test callbacks count; without it a folder that has some is refused. */
   readonly allowTestCallbacks?: boolean;
+  /** Names proxies for the way to Registry and Router, as HTTPS_PROXY and NO_PROXY do. Callbacks go through none. */
+  readonly proxyEnvironment?: ProxyEnv;
 }
 
 export interface Endpoint {
@@ -138,9 +141,12 @@ const startLocked = async (
   const checked = await check(db, trust);
   logger("info", "store checked", checked);
   db.transaction(() => Inbox.prepare(db, random));
+  const { proxyEnvironment } = options;
+  const proxies = proxyEnvironment === undefined ? {} : { proxyEnvironment };
   const registry = makeRegistryClient({
     url: configuration.registryUrl,
     registryKey: configuration.registryKey,
+    ...proxies,
   });
   opened.push(registry.close);
   const callbacks = makeCallbackClient({ clock, test: testCallbacks });
@@ -191,6 +197,7 @@ const startLocked = async (
         contactPolicy: configuration,
         routerUrl: configuration.routerUrl,
         routerKey: configuration.routerKey,
+        ...proxies,
         registry,
         clock,
         random,

@@ -8,6 +8,7 @@ import * as Log from "@social-harness/endpoint/state/Log";
 import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
 import * as Tokens from "@social-harness/endpoint/state/Tokens";
 import { failed } from "../Failure.ts";
+import * as ProxyEnvironment from "../ProxyEnvironment.ts";
 import { noticeOf } from "./Notices.ts";
 import * as Traces from "../traces/Traces.ts";
 import { random } from "./Profile.ts";
@@ -67,6 +68,7 @@ export const start = async (
       clock: Date.now,
       random,
       allowTestCallbacks,
+      ...ProxyEnvironment.read(),
       ...(traces === null ? {} : { tracer: traces.tracer }),
     });
     return {

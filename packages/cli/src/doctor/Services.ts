@@ -8,6 +8,7 @@ import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import { makeRegistryClient } from "@social-harness/registry/client/RegistryClient";
 import { RegistryError } from "@social-harness/registry/client/RegistryError";
 import { joinFirst } from "../daemon/Profile.ts";
+import * as ProxyEnvironment from "../ProxyEnvironment.ts";
 import { broken, type Finding, ok, skipped, warning } from "./Finding.ts";
 
 const answerMsMax = 10_000;
@@ -26,7 +27,7 @@ const registryOf = async (
   { signingKey }: Identity,
   registered: boolean | null,
 ): Promise<Finding> => {
-  const registry = makeRegistryClient({ url: registryUrl, registryKey });
+  const registry = makeRegistryClient({ url: registryUrl, registryKey, ...ProxyEnvironment.read() });
   try {
     const card = await registry.lookupById(AgentCard.agentIdOf(signingKey), { deadlineMs: answerMsMax });
     if (card !== null) return ok("registry", `it answers under the pinned key and knows ${card.agentName}`);

@@ -29,7 +29,7 @@ export interface Machines {
   readonly close: () => Promise<void>;
 }
 
-const wireProgram = fileURLToPath(new URL("wire.py", import.meta.url));
+const wireProgram = fileURLToPath(new URL("./wire.py", import.meta.url));
 const ip = (...words: ReadonlyArray<string>): string =>
   execFileSync("ip", words, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 

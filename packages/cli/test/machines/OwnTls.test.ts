@@ -17,8 +17,12 @@ afterEach(async () => {
 });
 
 const ownTls = (files: Pair.Files): ReadonlyArray<string> => [
-  ...["--listen", `${Machines.hostAddress}:7400`],
-  ...["--tls-cert", files.cert, "--tls-key", files.key],
+  "--listen",
+  `${Machines.hostAddress}:7400`,
+  "--tls-cert",
+  files.cert,
+  "--tls-key",
+  files.key,
 ];
 
 verifies(

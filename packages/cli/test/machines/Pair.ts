@@ -44,6 +44,8 @@ export const writeFiles = (): Files => {
 };
 
 export interface Pair {
+  /** What lets one more agent in. */
+  readonly invite: string;
   readonly daemon: (name: Name) => Binary.Served;
   /** Starts a post and does not wait for more than its answer; resolves with its status. */
   readonly post: (from: Name, text: string) => Promise<string>;
@@ -66,23 +68,27 @@ export interface PairOptions {
   readonly network: ReadonlyArray<string>;
   /** Started once the network serves. */
   readonly beforeJoining?: () => Promise<void>;
-  /** What bob's processes have in their environment besides. */
-  readonly guestEnvironment?: NodeJS.ProcessEnv;
+  /** What both endpoints have in their environment besides. */
+  readonly environment?: NodeJS.ProcessEnv;
 }
 
 export const start = async (options: PairOptions): Promise<Pair> => {
-  const { machines, files, network: flags, guestEnvironment = {} } = options;
+  const { machines, files, network: flags, environment = {} } = options;
   const trust = { NODE_EXTRA_CA_CERTS: files.authority };
+  const endpointEnvironment = { ...trust, ...environment };
   const data = join(files.root, "net");
   const hosted = { machine: machines.host, env: trust };
-  const placed = { ada: hosted, bob: { machine: machines.guest, env: { ...trust, ...guestEnvironment } } };
+  const placed = {
+    ada: { machine: machines.host, env: endpointEnvironment },
+    bob: { machine: machines.guest, env: endpointEnvironment },
+  };
   const stateOf = (name: Name): string => join(files.root, name);
   const command = (name: Name, ...words: ReadonlyArray<string>): Promise<Binary.Ended> =>
     Binary.run([...words, "--state", stateOf(name), "--json"], placed[name]);
   const network = await Binary.serve(["network", "start", "--data", data, ...flags, "--json"], hosted);
   await options.beforeJoining?.();
   const created = await Binary.run(
-    ["network", "invite", "create", "--data", data, "--uses", "2", "--json"],
+    ["network", "invite", "create", "--data", data, "--uses", "3", "--json"],
     hosted,
   );
   const invite = Binary.lastJson(created)["invite"] as string;
@@ -110,6 +116,7 @@ export const start = async (options: PairOptions): Promise<Pair> => {
   };
 
   return {
+    invite,
     daemon,
     command,
     post: async (from, text) =>

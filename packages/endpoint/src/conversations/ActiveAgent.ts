@@ -13,7 +13,11 @@ import type { Signer } from "@social-harness/protocol/identity/Signing";
 import { intentLifetimeMs } from "@social-harness/protocol/Limits";
 import { type RegistryClient } from "@social-harness/registry/client/RegistryClient";
 import { RegistryError } from "@social-harness/registry/client/RegistryError";
-import { createRouterClient, type RouterClient } from "@social-harness/router/client/RouterClient";
+import {
+  createRouterClient,
+  type RouterClient,
+  type RouterClientOptions,
+} from "@social-harness/router/client/RouterClient";
 import type { Logger } from "@social-harness/router/Logger";
 import { createOpener, createSealer } from "@social-harness/router/seal/Sealing";
 import type { SealingSecret } from "@social-harness/router/seal/SealingKeys";
@@ -52,6 +56,8 @@ export interface ActiveAgentOptions {
   readonly contactPolicy: ContactPolicy.ContactPolicy;
   readonly routerUrl: string;
   readonly routerKey: SigningKey;
+  /** Names proxies for the way to the Router. */
+  readonly proxyEnvironment?: RouterClientOptions["proxyEnvironment"];
   readonly registry: RegistryClient;
   readonly clock: () => number;
   readonly random: (byteCount: number) => Uint8Array;
@@ -265,6 +271,7 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
   client = createRouterClient({
     url: options.routerUrl,
     routerKey: options.routerKey,
+    ...(options.proxyEnvironment === undefined ? {} : { proxyEnvironment: options.proxyEnvironment }),
     card,
     signer,
     verifier: trust.verifier,

@@ -29,6 +29,7 @@ const table: Readonly<Record<string, readonly [kind: TroubleKind, detail: string
   "invalid-answer": ["unbelievable", "malformed, or signed by another"],
   EPROTO: ["unreachable", "it does not speak TLS there"],
   ERR_SSL_WRONG_VERSION_NUMBER: ["unreachable", "it does not speak TLS there"],
+  ERR_PROXY_TUNNEL: ["unreachable", "the proxy that HTTPS_PROXY names did not let it through"],
   ECONNREFUSED: ["unreachable", "connection refused"],
   ECONNRESET: ["unreachable", "connection reset"],
   ENOTFOUND: ["unreachable", "no such host"],

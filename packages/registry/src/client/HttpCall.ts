@@ -1,13 +1,14 @@
-// One POST to one Registry: bounded, deadlined, to exactly the configured address. Follows no redirect, uses no proxy from
-// the environment, keeps sockets of its own. Turns every status into the closed error that it means, and takes no answer of a
+// One POST to one Registry: bounded, deadlined, to exactly the configured address. Follows no redirect, uses no proxy
+// but one that it is given, keeps sockets of its own. Turns every status into the closed error that it means, and takes no answer of a
 // Registry that names another key. Implements IDN-61.
 
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type ProxyEnv } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import type { SigningKey } from "@social-harness/protocol/identity/Identifier";
 import * as Limits from "../Limits.ts";
+import { isLoopback } from "../NetworkUrl.ts";
 import * as Wire from "../Wire.ts";
 import { RegistryError } from "./RegistryError.ts";
 
@@ -102,12 +103,19 @@ const errorCodeOf = (body: Buffer): Wire.ErrorCode | null => {
   }
 };
 
-export const makeHttpCaller = (baseUrl: string, pinnedKey: SigningKey): HttpCaller => {
+export const makeHttpCaller = (
+  baseUrl: string,
+  pinnedKey: SigningKey,
+  proxyEnvironment?: ProxyEnv,
+): HttpCaller => {
   const base = baseUrl.replace(/\/$/, "");
   const secure = base.startsWith("https:");
   const agent = new (secure ? HttpsAgent : HttpAgent)({
     keepAlive: true,
     maxSockets: Limits.clientSocketsMax,
+    ...(proxyEnvironment === undefined || isLoopback(new URL(base).hostname)
+      ? {}
+      : { proxyEnv: proxyEnvironment }),
   });
   const start = secure ? httpsRequest : httpRequest;
 

@@ -1,6 +1,7 @@
 // The verifying client of one Registry: register, look up, list. Believes nothing that does not verify under the pinned
 // key, keeps verified cards, asks once for what many want at once. Never retries a refusal and hides no outage.
 
+import type { ProxyEnv } from "node:http";
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import type { AgentCard } from "@social-harness/protocol/identity/AgentCard";
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
@@ -47,6 +48,8 @@ export interface RegistryClientOptions {
   /** The strict profile when absent. */
   readonly verifier?: Verifier;
   readonly cachedCardsMax?: number;
+  /** Names proxies as HTTPS_PROXY and NO_PROXY do; without it there is none. Loopback is never asked through one. */
+  readonly proxyEnvironment?: ProxyEnv;
 }
 
 const abortedError = (): RegistryError => new RegistryError("aborted", "the call was aborted");
@@ -86,7 +89,7 @@ export const makeRegistryClient = (options: RegistryClientOptions): RegistryClie
     verifier: options.verifier ?? Ed25519.verifier,
     registryKey: options.registryKey,
   };
-  const caller = makeHttpCaller(options.url, options.registryKey);
+  const caller = makeHttpCaller(options.url, options.registryKey, options.proxyEnvironment);
   const cache = makeCardCache(options.cachedCardsMax ?? Limits.cachedCardsMax);
   const flights = new Map<string, Promise<AgentCard | null>>();
 

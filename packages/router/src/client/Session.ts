@@ -1,6 +1,8 @@
 // One connection of a client, from the socket's opening to its end: the hello against the pinned key, then frames to
 // whom they concern. Ends once, with one reason. Implements RTR-40 and RTR-41.
 
+import type { ProxyEnv } from "node:http";
+import { Agent } from "node:https";
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
 import { WebSocket, type RawData } from "ws";
@@ -9,6 +11,7 @@ import type { Logger } from "../Logger.ts";
 import * as Frames from "../wire/Frames.ts";
 import * as Heartbeat from "../wire/Heartbeat.ts";
 import * as Hello from "../wire/Hello.ts";
+import * as Transport from "../wire/Transport.ts";
 import type { Incoming, IncomingOptions, ReadyState } from "./Incoming.ts";
 import type { Outgoing } from "./Outgoing.ts";
 
@@ -35,6 +38,8 @@ export interface SessionOptions extends IncomingOptions {
   readonly onReady: (ready: ReadyState) => void;
   /** Certificate authorities in PEM, in place of the system's. */
   readonly certificateAuthority?: string;
+  /** Names proxies as HTTPS_PROXY and NO_PROXY do; without it there is none. Loopback is never asked through one. */
+  readonly proxyEnvironment?: ProxyEnv;
 }
 
 export interface SessionLimits {
@@ -55,6 +60,14 @@ export interface SessionOwner {
   readonly onEnd: (reason: DisconnectReason, cause?: Error) => void;
 }
 
+/** What leads the socket through a proxy, where there may be one. Plain ws is for loopback, so it has none. */
+const agentTo = ({ url, proxyEnvironment }: SessionOptions): { readonly agent?: Agent } => {
+  const { protocol, hostname } = new URL(url);
+  return proxyEnvironment === undefined || protocol !== "wss:" || Transport.isLoopback(hostname)
+    ? {}
+    : { agent: new Agent({ proxyEnv: proxyEnvironment }) };
+};
+
 export const openSession = (options: SessionOptions, limits: SessionLimits, owner: SessionOwner): Session => {
   const { outgoing, incoming } = owner;
   const socket = new WebSocket(options.url, Frames.subprotocol, {
@@ -62,6 +75,7 @@ export const openSession = (options: SessionOptions, limits: SessionLimits, owne
     maxPayload: Limits.frameBytesMax,
     handshakeTimeout: limits.helloMs,
     followRedirects: false,
+    ...agentTo(options),
     ...(options.certificateAuthority === undefined ? {} : { ca: options.certificateAuthority }),
   });
   let challenge: Frames.Challenge | null = null;
