@@ -1,7 +1,9 @@
 // Whether Registry and Router are asked through the proxy that the environment names. Node's own switch decides, so that one
-// word holds for this program and for every other one under Node. Implements RUN-230.
+// word holds for this program and for every other one under Node. Implements RUN-230 and
+// RUN-233.
 
 import process from "node:process";
+import type { TroubleKind } from "@social-harness/endpoint/transport/Trouble";
 
 /** What says it: the variable, or the flag of Node, given by hand or in NODE_OPTIONS. */
 const isSwitchedOn = (environment: NodeJS.ProcessEnv, flags: ReadonlyArray<string>): boolean =>
@@ -14,3 +16,15 @@ export const read = (
   flags: ReadonlyArray<string> = process.execArgv,
 ): { readonly proxyEnvironment?: NodeJS.ProcessEnv } =>
   isSwitchedOn(environment, flags) ? { proxyEnvironment: environment } : {};
+
+/** What to add to the advice on a service that failed so: a proxy may be the only way to it. Begins with a space, or is empty. */
+export const hint = (
+  kind: TroubleKind,
+  environment: NodeJS.ProcessEnv = process.env,
+  flags: ReadonlyArray<string> = process.execArgv,
+): string => {
+  const named = ["https_proxy", "HTTPS_PROXY"].find((name) => (environment[name] ?? "") !== "");
+  return kind !== "unreachable" || named === undefined || isSwitchedOn(environment, flags)
+    ? ""
+    : ` ${named} is set and was not used: where only that proxy leads there, set NODE_USE_ENV_PROXY=1 for this command and for the daemon.`;
+};

@@ -5,6 +5,7 @@ import type { EndedPost } from "@social-harness/endpoint/operations/EndedPost";
 import type { Reason } from "@social-harness/endpoint/operations/OperationError";
 import * as Trouble from "@social-harness/endpoint/transport/Trouble";
 import { failed, Failure, type ExitCode } from "../Failure.ts";
+import * as ProxyEnvironment from "../ProxyEnvironment.ts";
 
 interface Words {
   readonly exitCode: ExitCode;
@@ -103,7 +104,13 @@ export const ofReason = (reason: string, detail?: string): Failure => {
     known ??
     failure("the daemon failed in a way it does not explain", "Its cause is in logs/ in the state folder.");
   const tellsMore = detail !== undefined && (known === null || reason === "content-invalid");
-  return new Failure(exitCode, { reason, message: tellsMore ? `${message} (${detail})` : message, next });
+  // No answer in time is what a firewall looks like that drops whatever does not go through the proxy.
+  const more = reason === "dependency-unavailable" ? ProxyEnvironment.hint("unreachable") : "";
+  return new Failure(exitCode, {
+    reason,
+    message: tellsMore ? `${message} (${detail})` : message,
+    next: `${next}${more}`,
+  });
 };
 
 /** The failure of a send whose post ended without its effect. */
@@ -118,7 +125,7 @@ export const ofTrouble = (trouble: Trouble.Trouble): Failure =>
   new Failure(words["dependency-unavailable"].exitCode, {
     reason: trouble.kind === "wrong-key" ? "wrong-registry-key" : "dependency-unavailable",
     message: Trouble.explain("Registry", trouble),
-    next: Trouble.remedy(trouble),
+    next: `${Trouble.remedy(trouble)}${ProxyEnvironment.hint(trouble.kind)}`,
   });
 
 /** The failure of a tool that the daemon does not have at this moment: before registration nearly every one. */

@@ -18,7 +18,8 @@ const skewMsMax = 60_000;
 const troubled = (check: "registry" | "router", error: unknown): Finding => {
   const service = check === "registry" ? "Registry" : "Router";
   const trouble = Trouble.of(error) ?? { kind: "unreachable", detail: "no answer" };
-  return broken(check, Trouble.explain(service, trouble), Trouble.remedy(trouble));
+  const advice = `${Trouble.remedy(trouble)}${ProxyEnvironment.hint(trouble.kind)}`;
+  return broken(check, Trouble.explain(service, trouble), advice);
 };
 
 /** `registered`: whether this store has an agent. */

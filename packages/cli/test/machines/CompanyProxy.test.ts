@@ -14,7 +14,7 @@ const name = "talk.example.test";
 const targets = [`CONNECT ${name}:7400`, `CONNECT ${name}:7401`];
 
 verifies(
-  ["RUN-230", "RUN-231", "RUN-232"],
+  ["RUN-230", "RUN-231", "RUN-232", "RUN-233"],
   "C25: Registry and Router are reached through the proxy where Node's switch is on, and nothing else is",
   async (context) => {
     const machines = await Machines.make(context, { delayMs: 20, loss: 0.01 });
@@ -64,13 +64,15 @@ verifies(
         env: { NODE_EXTRA_CA_CERTS: files.authority, ...env },
       });
       expect(ended.code).toBe(3);
-      return Binary.failureOf(ended).message;
+      return Binary.failureOf(ended);
     };
-    await joined(refused);
+    const unused = "HTTPS_PROXY is set and was not used";
+    expect((await joined(refused)).next).toContain(unused);
     await joined({ ...refused, NODE_USE_ENV_PROXY: "1", NO_PROXY: ".example.test" });
     expect(refusing.lines).toHaveLength(1);
     const refusal = await joined({ ...refused, NODE_USE_ENV_PROXY: "1" });
-    expect(refusal).toContain("the proxy that HTTPS_PROXY names did not let it through");
+    expect(refusal.next).not.toContain(unused);
+    expect(refusal.message).toContain("the proxy that HTTPS_PROXY names did not let it through");
     expect([...new Set(refusing.lines.slice(1))]).toEqual(targets.slice(0, 1));
     await pair.stop();
   },

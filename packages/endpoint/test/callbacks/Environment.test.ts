@@ -38,7 +38,7 @@ const callFrom = async (
 };
 
 verifies(
-  ["ING-68", "ING-75"],
+  ["ING-68", "ING-75", "RUN-231"],
   "no proxy is used, and no HTTP client is loaded before the first callback (C25)",
   async () => {
     const receiver = await startReceiver((_request, response) => void response.writeHead(204).end());
