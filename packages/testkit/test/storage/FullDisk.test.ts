@@ -19,20 +19,28 @@ const reasonOf = (call: Promise<unknown>): Promise<string> =>
     },
   );
 
+/** Two agents, one of them on a disk of twelve megabytes; or why there can be no such disk here. */
+const annOnASmallDisk = async () => {
+  const folder = Town.temporaryFolder();
+  const disk = SmallDisk.mount(join(folder, "small"), 12);
+  if ("why" in disk) return disk;
+  onTestFinished(() => {
+    Process.endAll();
+    disk.unmount();
+  });
+  const town = await Town.create(folder);
+  const ann = await town.settle("ann", { folder: disk.path });
+  const bob = await town.settle("bob");
+  return { disk, town, ann, bob };
+};
+
 verifies(
   ["RUN-110", "RUN-111", "RUN-112", "RUN-113"],
   "C49 a full disk in the middle of turns and acknowledgments loses nothing, is said once and is over when there is room",
   async ({ skip }) => {
-    const folder = Town.temporaryFolder();
-    const disk = SmallDisk.mount(join(folder, "small"), 12);
-    if ("why" in disk) return skip(disk.why);
-    onTestFinished(() => {
-      Process.endAll();
-      disk.unmount();
-    });
-    const town = await Town.create(folder);
-    const ann = await town.settle("ann", { folder: disk.path });
-    const bob = await town.settle("bob");
+    const settled = await annOnASmallDisk();
+    if ("why" in settled) return skip(settled.why);
+    const { disk, town, ann, bob } = settled;
     const say = (to: string, text: string, idempotencyKey: string) => ({
       input: { to, text },
       idempotencyKey,
@@ -95,16 +103,9 @@ verifies(
   "RUN-115",
   "C46 a folder on a read-only disk: no daemon starts, in one sentence, and its records can still be verified",
   async ({ skip }) => {
-    const folder = Town.temporaryFolder();
-    const disk = SmallDisk.mount(join(folder, "small"), 12);
-    if ("why" in disk) return skip(disk.why);
-    onTestFinished(() => {
-      Process.endAll();
-      disk.unmount();
-    });
-    const town = await Town.create(folder);
-    const ann = await town.settle("ann", { folder: disk.path });
-    const bob = await town.settle("bob");
+    const settled = await annOnASmallDisk();
+    if ("why" in settled) return skip(settled.why);
+    const { disk, ann, bob } = settled;
     await ann.client.call("send_message", { input: { to: "agent:bob", text: "kept" } });
     expect(await ann.resident.stop(20_000)).toBe(true);
     disk.takeWrites("refused");
