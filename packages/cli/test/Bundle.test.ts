@@ -21,7 +21,9 @@ describe("the single file", () => {
       const program = join(temporaryFolder(), "social-harness.mjs");
       copyFileSync(join(made, "social-harness.mjs"), program);
       const text = readFileSync(program, "latin1");
-      expect(text.split("\n", 1)[0]).toBe("#!/usr/bin/env -S MALLOC_ARENA_MAX=1 node --optimize-for-size");
+      expect(text.split("\n", 1)[0]).toBe(
+        "#!/usr/bin/env -S MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=24576 node --optimize-for-size",
+      );
       expect([...text].every((letter) => letter < "\u0080")).toBe(true);
       const { stdout } = await runFile(process.execPath, [program, "demo", "--json"]);
       expect(JSON.parse(stdout)).toMatchObject({

@@ -17,6 +17,7 @@ import * as Systemd from "./Systemd.ts";
 const passedOn: ReadonlyArray<readonly [name: string, isPath: boolean]> = [
   ["NODE_EXTRA_CA_CERTS", true],
   ["MALLOC_ARENA_MAX", false],
+  ["MALLOC_MMAP_THRESHOLD_", false],
 ];
 
 export const manager = (): Manager => {
