@@ -1,5 +1,5 @@
-// What the command is made of, read from the lock file and from the packages as they are installed: none is built for one
-// machine or one Node, so that neither an upgrade of Node nor a system without a compiler can break it.
+// What the command is made of, read from the lock file, the packages as they are installed, and the sources: none is built
+// for one machine or asks for one Node 24, so that neither an upgrade of Node nor a system without a compiler can break it.
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -94,6 +94,21 @@ verifies("RUN-248", "C57 an installation runs no script, and brings nothing for 
   expect(dependencies).toBeUndefined();
   for (const name of Object.keys(optionalDependencies ?? {}))
     expect(name).toMatch(/^node-(bin-)?(linux|darwin|win)-(x64|arm64)$/);
+});
+
+/** Where a statement says `?1`: before 24.7 Node takes that for a name, and has no value for it. */
+const numbered = /[(,=\s]\?[1-9]/;
+
+verifies("RUN-251", "C57 no statement numbers its parameters, which not every Node 24 can bind", () => {
+  const folders = Object.keys(packages).filter((path) => /^packages\/[^/]+$/.test(path));
+  const sources = folders.flatMap((folder) =>
+    readdirSync(join(repositoryRoot, folder, "src"), { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts"))
+      .map((file) => join(repositoryRoot, folder, "src", file)),
+  );
+  expect(sources.length).toBeGreaterThan(100);
+  expect(sources.filter((file) => numbered.test(readFileSync(file, "utf8")))).toEqual([]);
+  expect("INSERT INTO lane VALUES (?1, ?2)").toMatch(numbered);
 });
 
 verifies("RUN-248", "C57 a native build would be seen", () => {
