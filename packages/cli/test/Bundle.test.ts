@@ -93,14 +93,19 @@ describe("the single file", () => {
     },
   );
 
-  verifies("RUN-247", "C57 looks at the version and for the SQLite of its Node before all else", async () => {
-    const old = await run(["--version"], { entry: program, nodeOptions: pretending("v16.20.2") });
-    const { message, next } = tooOld("v16.20.2");
-    expect(old).toEqual({ code: 2, stdout: "", stderr: `error: ${message}: ${next}\n` });
-    const young = await run(["--version"], { entry: program, nodeOptions: pretending("v100.0.0") });
-    expect(young).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
-    const env = { NODE_OPTIONS: "--no-experimental-sqlite" };
-    const without = await run(["status", "--json"], { entry: program, env });
-    expect([without.code, without.stdout, failureOf(without)]).toEqual([2, "", withoutSqlite]);
-  });
+  verifies(
+    "RUN-247",
+    "C57 looks at the version and for the SQLite of its Node before all else",
+    async () => {
+      const old = await run(["--version"], { entry: program, nodeOptions: pretending("v16.20.2") });
+      const { message, next } = tooOld("v16.20.2");
+      expect(old).toEqual({ code: 2, stdout: "", stderr: `error: ${message}: ${next}\n` });
+      const young = await run(["--version"], { entry: program, nodeOptions: pretending("v100.0.0") });
+      expect(young).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+      const env = { NODE_OPTIONS: "--no-experimental-sqlite" };
+      const without = await run(["status", "--json"], { entry: program, env });
+      expect([without.code, without.stdout, failureOf(without)]).toEqual([2, "", withoutSqlite]);
+    },
+    240_000,
+  );
 });

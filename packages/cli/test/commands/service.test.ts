@@ -74,6 +74,7 @@ verifies(
     expect(lastJson(await service("uninstall"))).toMatchObject({ removed: false });
     expect(lastJson(await service("status"))).toMatchObject({ installed: false, active: null });
   },
+  240_000,
 );
 
 verifies(
@@ -101,6 +102,7 @@ verifies(
     expect(lastJson(await service("install"))).toMatchObject({ changed: true });
     expect(readFileSync(path, "utf8")).toBe(written);
   },
+  240_000,
 );
 
 verifies("RUN-153", "a manager that cannot be used is told, with what is left to do", async ({ skip }) => {
