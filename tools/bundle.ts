@@ -1,12 +1,13 @@
 // `npm run bundle [-- FOLDER]`: the whole command in one file, social-harness.mjs in dist/ or in FOLDER, that needs Node 24 and
 // nothing else, and beside it the licences of what it contains. For containers and small machines: one file is read once, starts sooner, and a daemon
-// of it takes less memory than one from sources.
+// of it takes less memory than one from sources. An older Node reads it far enough to say that it is older (RUN-247).
 
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { build } from "vite";
+import { build, parseSync } from "vite";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = process.argv[2] ?? join(root, "dist");
@@ -32,9 +33,10 @@ const bundled = async (): Promise<Chunk> => {
     logLevel: "warn",
     ssr: { noExternal: true, target: "node" },
     build: {
-      ssr: "packages/cli/bin/social-harness.js",
+      ssr: "packages/cli/src/main.ts",
       write: false,
-      target: "node24",
+      // What an older Node could not even parse is put in older words; of what is in here that is next to nothing.
+      target: "es2022",
       minify: true,
       rolldownOptions: { output: { codeSplitting: false, entryFileNames: program } },
     },
@@ -62,6 +64,29 @@ const toAscii = (code: string): string => {
   return code.replace(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 };
 
+/**
+ * A static import of what a Node lacks fails before one line is run. Only Node's own modules are still imported: they become
+ * dynamic imports, all at once and with the same meaning, behind what looks at the Node.
+ */
+const withLateImports = (code: string): string => {
+  const imports = parseSync(program, code).module.staticImports;
+  const bindings = imports.flatMap(({ moduleRequest: { value: module }, entries }) => {
+    if (!isBuiltin(module)) throw new Error(`${module} is imported and not in the bundle`);
+    const names: Array<string> = [];
+    const patterns: Array<string> = [];
+    for (const { importName, localName } of entries) {
+      if (importName.kind === "NamespaceObject") patterns.push(localName.value);
+      else names.push(`${importName.kind === "Default" ? "default" : importName.name}:${localName.value}`);
+    }
+    if (names.length > 0) patterns.push(`{${names.join(",")}}`);
+    return patterns.map((pattern) => ({ pattern, call: `import(${JSON.stringify(module)})` }));
+  });
+  let rest = code;
+  for (const { start, end } of imports.toReversed()) rest = rest.slice(0, start) + rest.slice(end);
+  const [patterns, calls] = [bindings.map(({ pattern }) => pattern), bindings.map(({ call }) => call)];
+  return `const[${patterns.join(",")}]=await Promise.all([${calls.join(",")}]);${rest}`;
+};
+
 /** The folder of the package that a module belongs to, or null for this repository's own. */
 const packageOf = (module: string): string | null =>
   /^\0?(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(module)?.[1] ?? null;
@@ -83,7 +108,8 @@ const packages = [...new Set(modules.flatMap((module) => packageOf(module) ?? []
 );
 mkdirSync(folder, { recursive: true });
 const file = join(folder, program);
-writeFileSync(file, `${firstLine}\n${toAscii(code.replace(/^#!.*\n/, ""))}`);
+const nodeCheck = readFileSync(join(root, "packages/cli/bin/NodeCheck.js"), "utf8");
+writeFileSync(file, `${firstLine}\n${nodeCheck}${withLateImports(toAscii(code.replace(/^#!.*\n/, "")))}`);
 chmodSync(file, 0o755);
 const notices = packages.sort().map(noticeOf);
 writeFileSync(join(folder, "THIRD-PARTY-NOTICES.txt"), notices.join(`\n${"-".repeat(80)}\n\n`));

@@ -1,5 +1,5 @@
 // `service`: has the machine's own manager start this endpoint's daemon and start it again, or no more. Implements RUN-151 to
-// RUN-153.
+// RUN-153 and RUN-250.
 
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
@@ -14,7 +14,16 @@ import * as Running from "../daemon/Running.ts";
 import { Failure, failed } from "../Failure.ts";
 import { capture } from "../service/Capture.ts";
 import * as Host from "../service/Host.ts";
-import { isWritable, mayRun, nameOf, type Service, type Standing, type Step } from "../service/Service.ts";
+import {
+  isWritable,
+  mayRun,
+  missingOf,
+  nameOf,
+  type Service,
+  type Standing,
+  type Step,
+} from "../service/Service.ts";
+import * as Hints from "../text/Hints.ts";
 
 interface Options extends StateOptions {
   readonly dryRun?: boolean;
@@ -126,14 +135,17 @@ const status = async ({ output, options }: Context<Options>): Promise<void> => {
   const name = nameOf(StateFolder.at(pathOf(options)).path);
   const path = manager.pathOf(name);
   const isInstalled = existsSync(path);
+  const missing = isInstalled ? missingOf(manager.commandIn(readFileSync(path, "utf8"))) : null;
+  const again = Hints.naming(options, "install it again with `social-harness service install`");
+  const lack = missing === null ? "" : `\nWhat it starts is no longer there (${missing}): ${again}.`;
   const standing = isInstalled
     ? await manager.standing(name)
     : { active: null, enabled: null, pid: null, detail: "not installed" };
   const daemon = holderOf(options);
   const served = daemon === null ? "No daemon runs." : `A daemon runs (pid ${daemon}).`;
   output.result(
-    { name, path, manager: manager.kind, installed: isInstalled, ...standing, daemon },
-    `${name}: ${standing.detail}\n${served}`,
+    { name, path, manager: manager.kind, installed: isInstalled, ...standing, daemon, missing },
+    `${name}: ${standing.detail}\n${served}${lack}`,
   );
 };
 

@@ -6,6 +6,8 @@ import type { Manager, Service } from "./Service.ts";
 
 const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+const plain = (text: string): string =>
+  text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 const string = (text: string): string => `<string>${escaped(text)}</string>`;
 
 /** Numbers are decimal there: 63 is 0077. */
@@ -40,6 +42,11 @@ const textOf = ({ name, state, command, environment }: Service): string => {
 `;
 };
 
+const commandIn = (text: string): Service["command"] => {
+  const words = /<key>ProgramArguments<\/key>\s*<array>([^]*?)<\/array>/.exec(text)?.[1] ?? "";
+  return [...words.matchAll(/<string>([^<]*)<\/string>/g)].map(([, word = ""]) => plain(word));
+};
+
 /** `uid`: whose session it is. */
 export const create = (home: string, uid: number): Manager => {
   const domain = `gui/${uid}`;
@@ -48,6 +55,7 @@ export const create = (home: string, uid: number): Manager => {
     kind: "launchd",
     pathOf,
     textOf,
+    commandIn,
     starting: (name) => [
       ["launchctl", "bootstrap", domain, pathOf(name)],
       ["launchctl", "kickstart", "-k", `${domain}/${name}`],

@@ -2,7 +2,8 @@
 // Knows no unit file.
 
 import { hash } from "node:crypto";
-import { basename } from "node:path";
+import { existsSync } from "node:fs";
+import { basename, isAbsolute } from "node:path";
 
 export interface Service {
   /** One for each state folder: its last name for people, and a part of the hash of its whole path. */
@@ -34,6 +35,8 @@ export interface Manager {
   /** Where the unit of a service stands. */
   readonly pathOf: (name: string) => string;
   readonly textOf: (service: Service) => string;
+  /** The command of a unit that `textOf` wrote, also an earlier version's; empty where there is none in it. */
+  readonly commandIn: (text: string) => Service["command"];
   /** What puts a unit in force that was just written, and starts the daemon anew. */
   readonly starting: (name: string) => ReadonlyArray<Step>;
   /** What stops the daemon, before its unit goes. */
@@ -47,6 +50,16 @@ export interface Manager {
 
 /** Whether the manager may have it: of one that cannot be asked nobody knows. */
 export const mayRun = ({ active, enabled }: Standing): boolean => active !== false || enabled !== false;
+
+/**
+ * What of the program is no longer where the unit of a service looks for it: the Node, after another was installed in its place
+ * under another path, or the program itself. Null when all is there.
+ */
+export const missingOf = (command: Service["command"]): string | null =>
+  command
+    .slice(0, command.indexOf("daemon"))
+    .filter((word) => isAbsolute(word))
+    .find((path) => !existsSync(path)) ?? null;
 
 export const nameOf = (state: string): string => {
   const word = basename(state)

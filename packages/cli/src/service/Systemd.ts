@@ -11,6 +11,15 @@ const quoted = (text: string): string =>
 const commandOf = ([program = "", ...words]: ReadonlyArray<string>): string =>
   [quoted(program), ...words.map((word) => quoted(word).replaceAll("$", "$$$$"))].join(" ");
 
+/** The words of a command that `commandOf` wrote. */
+const commandIn = (text: string): Service["command"] => {
+  const line = /^ExecStart=(.*)$/m.exec(text)?.[1] ?? "";
+  return [...line.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, word = ""], index) => {
+    const plain = word.replaceAll(/\\(.)/g, "$1").replaceAll("%%", "%");
+    return index === 0 ? plain : plain.replaceAll("$$", () => "$");
+  });
+};
+
 /** A daemon that may not start as it is configured, or whose folder another one has, is tried a few times and then left. */
 const textOf = ({
   state,
@@ -66,6 +75,7 @@ export const create = (configHome: string): Manager => ({
   kind: "systemd",
   pathOf: (name) => join(configHome, "systemd", "user", unitOf(name)),
   textOf,
+  commandIn,
   starting: (name) => [user("daemon-reload"), user("enable", unitOf(name)), user("restart", unitOf(name))],
   stopping: (name) => [user("disable", "--now", unitOf(name))],
   afterRemoval: [user("daemon-reload")],

@@ -74,6 +74,35 @@ verifies(
     expect(lastJson(await service("uninstall"))).toMatchObject({ removed: false });
     expect(lastJson(await service("status"))).toMatchObject({ installed: false, active: null });
   },
+  240_000,
+);
+
+verifies(
+  "RUN-250",
+  "C57 status names the Node, or the program, that the unit starts and that is gone, with what to do",
+  async ({ skip }) => {
+    if (!isLinux) return skip("systemd is Linux's");
+    answering(stopped);
+    const path = lastJson(await service("install"))["path"] as string;
+    const written = readFileSync(path, "utf8");
+    expect(lastJson(await service("status"))).toMatchObject({ installed: true, missing: null });
+    for (const there of [process.execPath, main]) {
+      const gone = join(root, `50% "older" $HOME`, "there");
+      const quoted = `"${root}/50%% \\"older\\" ${there === main ? "$$" : "$"}HOME/there"`;
+      writeFileSync(
+        path,
+        written.replace(`"${there}"`, () => quoted),
+      );
+      expect(lastJson(await service("status"))).toMatchObject({ installed: true, missing: gone });
+      const said = await run(["service", "status", "--state", ada], { env });
+      expect(said.stdout).toContain(
+        `What it starts is no longer there (${gone}): install it again with \`social-harness service install --state ${ada}\`.`,
+      );
+    }
+    expect(lastJson(await service("install"))).toMatchObject({ changed: true });
+    expect(readFileSync(path, "utf8")).toBe(written);
+  },
+  240_000,
 );
 
 verifies("RUN-153", "a manager that cannot be used is told, with what is left to do", async ({ skip }) => {

@@ -35,6 +35,7 @@ verifies("RUN-151", "a systemd unit writes every path so that systemd reads it a
   expect(text).toContain(`"--state" "${folder}/it's 100%% \\"odd\\" $$HOME \\\\ & <café>"\n`);
   expect(text).toContain('Environment="NODE_EXTRA_CA_CERTS=/etc/50%% ca.pem"\n');
   expect(text).not.toMatch(/token|whsec_|adm_/);
+  expect(manager.commandIn(text)).toEqual(service.command);
   const path = manager.pathOf(service.name);
   expect(path).toBe(join(folder, "config", "systemd", "user", `${service.name}.service`));
   if (!has("systemd-analyze")) return skip("this machine has no systemd-analyze");
@@ -59,6 +60,7 @@ verifies("RUN-151", "a launchd property list is XML that holds every word as it 
   expect(manager.pathOf("x")).toBe("/srv/ada/Library/LaunchAgents/x.plist");
   const path = join(folder, "unit.plist");
   writeFileSync(path, manager.textOf(service));
+  expect(manager.commandIn(manager.textOf(service))).toEqual(service.command);
   const script = "import plistlib, json, sys; print(json.dumps(plistlib.load(open(sys.argv[1], 'rb'))))";
   const read = JSON.parse(execFileSync("python3", ["-c", script, path], { encoding: "utf8" })) as object;
   expect(read).toMatchObject({

@@ -35,8 +35,8 @@ export const makeStatements = (database: DatabaseSync) => {
   );
   const laneByHash = database.prepare("SELECT sequence, lane_head FROM router_lane WHERE lane_hash = ?");
   const putLane = database.prepare(
-    `INSERT INTO router_lane (lane_hash, sequence, lane_head) VALUES (?1, ?2, ?3)
-     ON CONFLICT (lane_hash) DO UPDATE SET sequence = ?2, lane_head = ?3 RETURNING lane`,
+    `INSERT INTO router_lane (lane_hash, sequence, lane_head) VALUES (?, ?, ?)
+     ON CONFLICT (lane_hash) DO UPDATE SET sequence = excluded.sequence, lane_head = excluded.lane_head RETURNING lane`,
   );
   const sendById = database.prepare(
     "SELECT envelope_digest, lane, sequence FROM router_send WHERE sender = ? AND message_id = ?",
