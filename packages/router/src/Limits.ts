@@ -70,6 +70,10 @@ export const clientAcknowledgeDeliveriesMax = 64;
 export const clientAcknowledgeBytesMax = 1_048_576;
 /** A client's sends that are on the wire without an answer. */
 export const clientInFlightMax = 64;
-/** Reconnection starts at the minimum, doubles with jitter to the maximum, and starts over after `ready`. */
+/**
+ * Reconnection starts at the minimum, doubles with jitter to the maximum, and starts over once a connection has brought
+ * something or has stood this long: one that is lost at each send is as bad as none.
+ */
+export const steadyMs = 2_000;
 export const backoffMsMin = 100;
 export const backoffMsMax = 30_000;

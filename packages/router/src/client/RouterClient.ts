@@ -83,7 +83,7 @@ export const createRouterClient = (options: RouterClientOptions): RouterClient =
     session = openSession(options, limits, {
       outgoing,
       incoming,
-      onReady: () => backoff.reset(),
+      onWorth: backoff.reset,
       onEnd: (reason, cause) => {
         session = null;
         if (!running) return;

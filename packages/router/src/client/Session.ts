@@ -45,6 +45,7 @@ export interface SessionOptions extends IncomingOptions {
 export interface SessionLimits {
   readonly heartbeatMs: number;
   readonly helloMs: number;
+  readonly steadyMs: number;
 }
 
 export interface Session {
@@ -55,7 +56,8 @@ export interface Session {
 export interface SessionOwner {
   readonly outgoing: Outgoing;
   readonly incoming: Incoming;
-  readonly onReady: () => void;
+  /** The connection has brought something, or has stood for a while: it was worth making. */
+  readonly onWorth: () => void;
   /** `cause` is what the socket threw, where it threw something. */
   readonly onEnd: (reason: DisconnectReason, cause?: Error) => void;
 }
@@ -84,6 +86,7 @@ export const openSession = (options: SessionOptions, limits: SessionLimits, owne
   let cause: Error | undefined;
   let unwatch = (): void => {};
   const helloTimer = setTimeout(() => fail("unreachable"), limits.helloMs);
+  let steadyTimer: NodeJS.Timeout | undefined;
 
   /** The first reason counts; the socket's end follows. */
   const fail = (why: DisconnectReason): void => {
@@ -116,7 +119,7 @@ export const openSession = (options: SessionOptions, limits: SessionLimits, owne
     clearTimeout(helloTimer);
     unwatch = Heartbeat.watch(socket, limits.heartbeatMs, () => fail("heartbeat-lost"));
     ready = true;
-    owner.onReady();
+    steadyTimer = setTimeout(owner.onWorth, limits.steadyMs);
     incoming.attach({ write, pause: () => socket.pause(), resume: () => socket.resume(), fail }, state);
     options.onReady(state);
     outgoing.attach(write);
@@ -127,8 +130,12 @@ export const openSession = (options: SessionOptions, limits: SessionLimits, owne
     if (frame.kind === "refused") return fail(frame.reason);
     if (challenge === null) return frame.kind === "challenge" ? answer(frame) : fail("protocol-error");
     if (!ready) return frame.kind === "ready" ? begin(challenge, frame) : fail("protocol-error");
-    if (frame.kind === "deliver" || frame.kind === "gap") return incoming.receive(frame);
+    if (frame.kind === "deliver" || frame.kind === "gap") {
+      owner.onWorth();
+      return incoming.receive(frame);
+    }
     if (frame.kind === "accepted" || frame.kind === "rejected") {
+      owner.onWorth();
       return outgoing.settle(frame) ? undefined : fail("protocol-error");
     }
     fail("protocol-error");
@@ -149,6 +156,7 @@ export const openSession = (options: SessionOptions, limits: SessionLimits, owne
   const ended = Promise.withResolvers<void>();
   const onEnd = (): void => {
     clearTimeout(helloTimer);
+    clearTimeout(steadyTimer);
     unwatch();
     const wasReady = ready;
     ready = false;

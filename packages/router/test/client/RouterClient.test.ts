@@ -7,7 +7,7 @@ import { createRouterClient } from "../../src/client/RouterClient.ts";
 import * as Limits from "../../src/Limits.ts";
 import * as Frames from "../../src/wire/Frames.ts";
 import { connect, envelopeFrom, makeAgent, random, routerSigner, silent, startBench } from "../Fixture.ts";
-import { readyFrame, routerInstanceId, startScripted } from "./ScriptedRouter.ts";
+import { accept, readyFrame, routerInstanceId, startScripted } from "./ScriptedRouter.ts";
 
 const ada = makeAgent(1);
 
@@ -136,5 +136,37 @@ verifies(
         expect(backoff.slowest()).toBeGreaterThanOrEqual(15_000);
       }),
     );
+  },
+);
+
+verifies(
+  "RTR-47",
+  "connections that are lost at each send are made more and more rarely, until one brings a verdict",
+  async () => {
+    const losses = 12;
+    let visits = 0;
+    const router = await startScripted({
+      onFrame: (visit, frame) => {
+        if (++visits > losses) accept(visit, frame, 1);
+        setImmediate(() => visit.socket.terminate());
+      },
+    });
+    const told = connect(router, ada, {
+      limits: { backoffMsMin: 1, backoffMsMax: 60_000 },
+      random: (byteCount) => Buffer.alloc(byteCount, 0xff),
+    });
+    const { text, envelope } = envelopeFrom(ada, [ada], "lost twelve times");
+    const sent = told.client.send(text, envelope.messageId);
+    const begun = performance.now();
+    await told.until(() => told.disconnects.length === losses);
+    expect(performance.now() - begun).toBeGreaterThan(2 ** (losses - 1) - losses);
+    expect(await sent).toMatchObject({ kind: "accepted" });
+    await told.until(() => told.disconnects.length === losses + 1);
+    const lost = performance.now();
+    await router.visit(losses + 2);
+    // The next delay of the row would be twice as long as all that were before it.
+    expect(performance.now() - lost).toBeLessThan(2 ** losses);
+    await told.client.close();
+    await router.close();
   },
 );
