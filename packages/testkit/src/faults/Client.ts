@@ -29,6 +29,8 @@ export class Refused extends Error {
 const page = <S extends Schema.Struct.Fields>(fields: S) =>
   Schema.Struct({ kind: Schema.Literal("page"), ...fields });
 
+const holdEnded = Closed.decoder(Schema.Struct({ kind: Schema.Literals(["released", "discarded"]) }));
+
 const decoders = {
   register: Closed.decoder(
     Schema.Union([
@@ -43,6 +45,12 @@ const decoders = {
       }),
     ]),
   ),
+  status: Closed.decoder(
+    Schema.Union([
+      Schema.Struct({ kind: Schema.Literal("unregistered") }),
+      Schema.Struct({ kind: Schema.Literal("active"), agentCard: AgentCard.schema }),
+    ]),
+  ),
   send_message: Closed.decoder(
     Schema.Struct({
       status: Schema.Literals(["certified", "pending"]),
@@ -52,11 +60,19 @@ const decoders = {
   ),
   read_inbox: Closed.decoder(
     Schema.Struct({
-      items: Schema.Array(Schema.Struct({ deliveryToken: DeliveryToken.schema, item: Item })),
+      items: Schema.Array(
+        Schema.Struct({
+          deliveryToken: DeliveryToken.schema,
+          item: Item,
+          released: Schema.optionalKey(Schema.Literal(true)),
+        }),
+      ),
       nextCursor: Schema.optionalKey(Schema.String),
     }),
   ),
   acknowledge_delivery: Closed.decoder(Schema.Struct({})),
+  release_hold: holdEnded,
+  discard_hold: holdEnded,
   search_conversations: Closed.decoder(
     page({ addresses: Schema.Array(Address.MessageAddress), hasMore: Schema.Boolean }),
   ),

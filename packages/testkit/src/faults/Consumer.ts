@@ -28,29 +28,44 @@ export const consume = async (options: ConsumerOptions): Promise<void> => {
   while ((await live(options)) === "restart");
 };
 
+export interface Delivery {
+  readonly deliveryToken: Journal.Entry["token"];
+  readonly item: Parameters<typeof Journal.entryOf>[2];
+}
+
+export interface Watch {
+  /** Holds what a host was handed against its journal, and writes down what is new. */
+  readonly look: (delivery: Delivery) => void;
+  /** How many posts it has been handed. */
+  readonly count: () => number;
+}
+
+export const watch = (name: string, journal: Journal.Journal, faults: Faults): Watch => {
+  const tokens = new Map(journal.entries().map((entry) => [keyOf(entry), entry.token]));
+  return {
+    look: ({ deliveryToken, item }) => {
+      const entry = Journal.entryOf(name, deliveryToken, item);
+      if (entry === null)
+        return faults.add(`${name} was told that an operation failed: ${JSON.stringify(item)}`);
+      const known = journal.entryOf(entry.token);
+      if (journal.isDone(entry.token))
+        faults.add(`${name} was handed ${entry.token} again after its acknowledgment`);
+      if (known !== undefined && known.digest !== entry.digest)
+        faults.add(`${name} was handed two payloads under ${entry.token}`);
+      if (known !== undefined) return;
+      if (tokens.has(keyOf(entry)))
+        faults.add(`${name} was handed post ${entry.postId} under a second token`);
+      tokens.set(keyOf(entry), entry.token);
+      journal.write({ kind: "seen", ...entry });
+    },
+    count: () => tokens.size,
+  };
+};
+
 const live = async (options: ConsumerOptions): Promise<"restart" | "done"> => {
   const { name, client, random, faults } = options;
   const journal = Journal.open(options.journalFile);
-  const tokens = new Map(journal.entries().map((entry) => [keyOf(entry), entry.token]));
-
-  const look = (delivery: {
-    readonly deliveryToken: Journal.Entry["token"];
-    readonly item: Parameters<typeof Journal.entryOf>[2];
-  }): void => {
-    const entry = Journal.entryOf(name, delivery.deliveryToken, delivery.item);
-    if (entry === null)
-      return faults.add(`${name} was told that an operation failed: ${JSON.stringify(delivery.item)}`);
-    const known = journal.entryOf(entry.token);
-    if (journal.isDone(entry.token))
-      faults.add(`${name} was handed ${entry.token} again after its acknowledgment`);
-    if (known !== undefined && known.digest !== entry.digest)
-      faults.add(`${name} was handed two payloads under ${entry.token}`);
-    if (known !== undefined) return;
-    if (tokens.has(keyOf(entry))) faults.add(`${name} was handed post ${entry.postId} under a second token`);
-    tokens.set(keyOf(entry), entry.token);
-    journal.write({ kind: "seen", ...entry });
-  };
-
+  const { look, count } = watch(name, journal, faults);
   let isEmpty = false;
 
   /** Resolves with false when this life ended in the middle. */
@@ -74,7 +89,7 @@ const live = async (options: ConsumerOptions): Promise<"restart" | "done"> => {
     return !random.chance(restartChance);
   };
 
-  while (options.goesOn(tokens.size, isEmpty)) {
+  while (options.goesOn(count(), isEmpty)) {
     try {
       if (!(await turn())) return "restart";
     } catch (error) {

@@ -39,7 +39,7 @@ export interface StoredConversation {
   /** Remote posts in the order in which they became items, and then those that wait for it. */
   readonly admitted: ReadonlyArray<string>;
   readonly pending: ReadonlyArray<string>;
-  /** What its firewall holds, in the order of the verdicts, and has not judged. */
+  /** What its firewall keeps from the model, in the order of the verdicts, and has not judged. */
   readonly held: ReadonlyArray<string>;
   readonly queued: ReadonlyArray<string>;
 }
@@ -67,9 +67,12 @@ export interface StoredItem {
 }
 
 export interface Hold {
+  readonly holdId: string;
   readonly recordHash: string;
   readonly reason: string;
   readonly explanation: string | null;
+  /** What its owner has made of it. */
+  readonly ending: "released" | "discarded" | null;
 }
 
 export interface Disk {
@@ -172,7 +175,7 @@ const readAll = (db: DatabaseSync, name: string): Disk => {
         conversationId,
       ),
       held: hashes(
-        "SELECT record_hash FROM firewall_hold WHERE conversation_id = ? ORDER BY sequence",
+        "SELECT record_hash FROM firewall_hold WHERE conversation_id = ? AND ending IS NOT 'released' ORDER BY sequence",
         conversationId,
       ),
       queued: hashes(
@@ -226,10 +229,12 @@ const readAll = (db: DatabaseSync, name: string): Disk => {
       guidance: row["guidance"] as string | null,
       acknowledgedAt: row["acknowledged_at"] as number | null,
     })),
-    holds: all("SELECT record_hash, reason, explanation FROM firewall_hold ORDER BY sequence").map((row) => ({
+    holds: all("SELECT * FROM firewall_hold ORDER BY sequence").map((row) => ({
+      holdId: String(row["hold_id"]),
       recordHash: String(row["record_hash"]),
       reason: String(row["reason"]),
       explanation: row["explanation"] as string | null,
+      ending: row["ending"] as Hold["ending"],
     })),
     outbox: Number(all("SELECT count(*) AS waiting FROM outbox")[0]?.["waiting"]),
     lostAt: (all("SELECT CAST(value AS TEXT) AS value FROM setting WHERE name = 'memory_lost_at'")[0]?.[

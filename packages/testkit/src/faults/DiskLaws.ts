@@ -181,7 +181,7 @@ export const askAlways = (
   askJournals(readings.late, journals, faults);
 };
 
-/** Each host was handed the posts of each conversation in the order of its chain, all of them, once. */
+/** Each host was handed the posts of each conversation in the order of its chain, all but those that are held, once. */
 const askHosts = (
   disks: ReadonlyArray<Disk>,
   journals: ReadonlyMap<string, Journal>,
@@ -191,10 +191,12 @@ const askHosts = (
     const entries = journals.get(name)?.entries();
     // A host that is reached by webhook keeps none.
     if (entries === undefined) continue;
-    for (const { names, records } of conversations) {
+    for (const { names, records, held } of conversations) {
       const key = conversationOf(names);
       const handed = entries.filter(({ conversation }) => conversation === key).map(({ postId }) => postId);
-      const owed = records.filter(({ author }) => author !== agentId).map(({ postId }) => postId);
+      const owed = records
+        .filter(({ author, recordHash }) => author !== agentId && !held.includes(recordHash))
+        .map(({ postId }) => postId);
       if (handed.join() !== owed.join())
         faults.add(
           `the host of ${name} was handed other posts of ${key} than its chain has, or in another order`,

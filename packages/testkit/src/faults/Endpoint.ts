@@ -39,8 +39,8 @@ export interface EndpointOptions {
   readonly onUnexpectedEnd: (how: string) => void;
 }
 
-/** Makes the state folder of a new agent, starts its daemon for the first time and registers it. */
-export const settle = async (options: EndpointOptions): Promise<Endpoint> => {
+/** Makes the state folder of a new agent. Nothing runs on it yet. */
+export const found = (options: EndpointOptions): Endpoint => {
   const { name, folder, network, prepare, onUnexpectedEnd } = options;
   const state = StateFolder.open(path.join(folder, "agents", name));
   Identity.create(state, (byteCount) => randomBytes(byteCount));
@@ -59,13 +59,6 @@ export const settle = async (options: EndpointOptions): Promise<Endpoint> => {
     daemon,
     prepare === null ? undefined : () => readFileSync(state.ownerToken, "utf8"),
   );
-  await Resident.startFirst(daemon);
-  const { kind } = await client.call("register", {
-    operationId: OperationId.fromBytes(randomBytes(16)),
-    principalId: PrincipalId.fromBytes(randomBytes(16)),
-    agentName: name,
-  });
-  if (kind !== "registered") throw new Error(`${name} could not register: ${kind}`);
   return {
     name,
     state: state.path,
@@ -86,4 +79,29 @@ export const settle = async (options: EndpointOptions): Promise<Endpoint> => {
       },
     },
   };
+};
+
+/** The ids under which a registration may be repeated. */
+export const freshIds = () => ({
+  operationId: OperationId.fromBytes(randomBytes(16)),
+  principalId: PrincipalId.fromBytes(randomBytes(16)),
+});
+
+/** Repeating it is safe: an endpoint whose answer was lost says by its status that it is this agent. */
+export const register = async (
+  { name, client }: Endpoint,
+  ids: ReturnType<typeof freshIds>,
+): Promise<void> => {
+  const before = await client.call("status", {});
+  if (before.kind === "active" && before.agentCard.agentName === name) return;
+  const { kind } = await client.call("register", { ...ids, agentName: name });
+  if (kind !== "registered") throw new Error(`${name} could not register: ${kind}`);
+};
+
+/** Makes the state folder of a new agent, starts its daemon for the first time and registers it. */
+export const settle = async (options: EndpointOptions): Promise<Endpoint> => {
+  const endpoint = found(options);
+  await Resident.startFirst(endpoint.resident);
+  await register(endpoint, freshIds());
+  return endpoint;
 };

@@ -54,7 +54,7 @@ const disk = {
     },
   ],
   items: [itemAt(0), itemAt(1)],
-  holds: [{ recordHash: "r2", reason: "rule", explanation: "no" }],
+  holds: [{ holdId: "h2", recordHash: "r2", reason: "rule", explanation: "no", ending: null }],
 } as unknown as Disk;
 const attempts = [attemptAt(0, { at: -1, reply: "failed" }), attemptAt(0), attemptAt(1)];
 
@@ -137,7 +137,11 @@ const broken: Readonly<Record<string, readonly [Parameters<typeof verdictOf>[0],
     "let p2 through",
   ],
   "a hold for another reason": [
-    { disk: { holds: [{ recordHash: "r2", reason: "checker", explanation: "no" }] } },
+    {
+      disk: {
+        holds: [{ holdId: "h2", recordHash: "r2", reason: "checker", explanation: "no", ending: null }],
+      },
+    },
     "for another reason",
   ],
   "guidance that is nobody's": [

@@ -1,25 +1,66 @@
-// A daemon that ends as by SIGKILL right before each of its calls that change a file: in its start, and between a delivery
-// that has arrived and its commit.
+// A daemon that ends as by SIGKILL right before some of its calls that change a file, in each phase of its life: other ones
+// in each run, so that all have their turn. `npm run faults -- --steps` does the same at every one of them.
 
-import { randomBytes } from "node:crypto";
-import { mkdirSync, readdirSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect } from "vitest";
-import * as Configuration from "@social-harness/endpoint/state/Configuration";
-import * as Identity from "@social-harness/endpoint/state/Identity";
-import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
+import { expect, onTestFinished, type TestContext } from "vitest";
+import * as Endpoint from "@social-harness/testkit/faults/Endpoint";
 import * as Process from "@social-harness/testkit/faults/Process";
-import { binary } from "@social-harness/testkit/faults/Services";
-import * as DiskOracle from "@social-harness/testkit/network/DiskOracle";
+import { startNetwork } from "@social-harness/testkit/network/Network";
+import { phases } from "@social-harness/testkit/steps/Phases";
+import * as Steps from "@social-harness/testkit/steps/Steps";
 import * as FaultyDisk from "@social-harness/testkit/storage/FaultyDisk";
 import * as Town from "@social-harness/testkit/storage/Town";
 import { verifies } from "@social-harness/testkit/Verifies";
+
+/** A bound for what hangs: on a quiet machine a phase takes a few seconds. */
+const msMax = 300_000;
+
+const killsPerPhase = 2;
+
+/** Evenly over all steps, from a place that is another one in each run. */
+const some = (steps: number): ReadonlyArray<number> => {
+  const stride = steps / killsPerPhase;
+  const first = Math.random() * stride;
+  return Array.from({ length: killsPerPhase }, (_, index) => Math.floor(first + index * stride));
+};
+
+const goesOn =
+  (...names: ReadonlyArray<string>) =>
+  async ({ skip }: TestContext): Promise<void> => {
+    const folder = mkdtempSync(join(tmpdir(), "social-harness-steps-"));
+    const disk = FaultyDisk.prepare(folder);
+    if ("why" in disk) {
+      rmSync(folder, { recursive: true });
+      return skip(disk.why);
+    }
+    const network = await startNetwork({ folder });
+    onTestFinished(async () => {
+      Process.endAll();
+      await network.close();
+    });
+    for (const name of names) {
+      const phase = phases.find((one) => one.name === name);
+      if (phase === undefined) throw new RangeError(`there is no phase ${name}`);
+      const chosen: Array<number> = [];
+      const choose = (steps: number): ReadonlyArray<number> => {
+        chosen.push(...some(steps));
+        return chosen;
+      };
+      const { problems, killed } = await Steps.run({ phase, network, disk, folder, choose });
+      const where = `${name}, killed after ${chosen.join(" and ")} steps; everything is kept in ${folder}`;
+      expect(problems, where).toEqual([]);
+      expect(killed, where).toBeGreaterThan(0);
+    }
+    rmSync(folder, { recursive: true, force: true });
+  };
 
 /** More steps than a start has: the test ends with the first start that is not killed. */
 const stepsMax = 400;
 /** The first ones, which make the lock and the tokens, one by one; of the many that make the store, some. */
 const closeSteps = 16;
-const stride = (step: number): number => (step < closeSteps ? 1 : 17);
+const strideAt = (step: number): number => (step < closeSteps ? 1 : 17);
 
 verifies(
   "RUN-120",
@@ -28,71 +69,142 @@ verifies(
     const folder = Town.temporaryFolder();
     const disk = FaultyDisk.prepare(folder);
     if ("why" in disk) return skip(disk.why);
-    const state = StateFolder.open(join(folder, "ann"));
-    Identity.create(state, (byteCount) => randomBytes(byteCount));
     const { description } = (await Town.create(folder)).network;
-    Configuration.save(state, Configuration.resolve({ file: JSON.stringify(description) }));
-    const args = ["daemon", "--state", state.path, "--port", "0", "--json"];
-    const start = () => Process.start(binary, args, join(folder, "ann.stderr"), disk.environment(state.path));
+    const { state, resident } = Endpoint.found({
+      name: "ann",
+      folder,
+      network: description,
+      prepare: null,
+      environment: disk.environment(folder),
+      onUnexpectedEnd: () => undefined,
+    });
     let steps = 0;
-    let daemon = start();
-    for (; steps < stepsMax; steps += stride(steps)) {
+    for (; steps < stepsMax; steps += strideAt(steps)) {
       disk.fail({ which: "changes", by: "SIGKILL", after: steps });
-      if (steps > 0) daemon = start();
-      if ((await daemon.ready) !== null) break;
-      expect(await daemon.ended).toBe("SIGKILL");
+      if (await resident.start()) break;
+      await resident.kill();
     }
-    expect(steps, "the start has steps, and an end").toBeGreaterThan(10);
     disk.heal();
-    daemon.signal("SIGTERM");
-    expect(await daemon.ended).toBe(0);
+    expect(steps, "the start has steps").toBeGreaterThan(10);
+    expect(steps, "and an end").toBeLessThan(stepsMax);
+    expect(await resident.stop(20_000)).toBe(true);
     // Nothing of the killed ones is in the way, nor lies about.
-    expect(readdirSync(state.path).filter((name) => name.endsWith(".new"))).toEqual([]);
-    const last = start();
-    expect(await last.ready).toMatchObject({ pid: last.pid });
-    last.signal("SIGTERM");
-    expect(await last.ended).toBe(0);
+    expect(readdirSync(state).filter((name) => name.endsWith(".new"))).toEqual([]);
+    expect(await resident.start()).toBe(true);
+    expect(await resident.stop(20_000)).toBe(true);
   },
-  300_000,
+  msMax,
 );
 
-const kills = 8;
+verifies(
+  "RUN-240",
+  "C54 an endpoint that is killed at a step of a start, the first one, its registration or a later one, starts and goes on",
+  goesOn("first-start", "registration", "start", "start-after-kill"),
+  msMax,
+);
 
 verifies(
-  "RUN-126",
+  "RUN-241",
+  "a post whose author is killed at a step of it, the first of a group too, is there once when its call is repeated",
+  goesOn("send", "send-group", "genesis"),
+  msMax,
+);
+
+verifies(
+  ["RUN-126", "RUN-242"],
   "C52 an endpoint that is killed between a delivery and its commit gets it again, and no vote of it is out",
+  goesOn("receive", "receive-group", "invited"),
+  msMax,
+);
+
+verifies(
+  "RUN-243",
+  "an acknowledgment that is killed at a step of it is there when it was answered or repeated",
+  goesOn("acknowledge"),
+  msMax,
+);
+
+verifies(
+  "RUN-244",
+  "a hold, its release and its discard are whole or not at all",
+  goesOn("hold", "release", "discard"),
+  msMax,
+);
+
+verifies(
+  "RUN-245",
+  "a stop that is killed at a step of it leaves a store that goes on",
+  goesOn("stop"),
+  msMax,
+);
+
+/** Every kind of change once, and a read, a look and an open that change nothing. */
+const program = `
+import * as fs from "node:fs";
+const [folder] = process.argv.slice(2);
+const at = (name) => folder + "/" + name;
+fs.mkdirSync(at("made"));
+fs.writeFileSync(at("written"), "a");
+fs.readFileSync(at("written"));
+const fd = fs.openSync(at("written"), "r+");
+fs.writeSync(fd, "b", 1);
+fs.fsyncSync(fd);
+fs.fdatasyncSync(fd);
+fs.ftruncateSync(fd, 1);
+fs.closeSync(fd);
+fs.renameSync(at("written"), at("renamed"));
+fs.linkSync(at("renamed"), at("linked"));
+fs.closeSync(fs.openSync(at("renamed"), "w"));
+fs.unlinkSync(at("linked"));
+fs.rmdirSync(at("made"));
+console.log("{}");
+`;
+
+const ofProgram = [
+  "mkdir ./made",
+  "open64 ./written",
+  "write ./written",
+  "pwrite64 ./written",
+  "fsync ./written",
+  "fdatasync ./written",
+  "ftruncate64 ./written",
+  "rename ./written",
+  "link ./renamed",
+  "open64 ./renamed",
+  "unlink ./linked",
+  "rmdir ./made",
+];
+
+verifies(
+  "RUN-246",
+  "every call of a process that changes a file or a folder is a step, and a kill at one comes before what it does",
   async ({ skip }) => {
-    const folder = Town.temporaryFolder();
-    const disk = FaultyDisk.prepare(folder);
+    const scratch = Town.temporaryFolder();
+    const disk = FaultyDisk.prepare(scratch);
     if ("why" in disk) return skip(disk.why);
-    const place = join(folder, "faulty");
-    mkdirSync(place);
-    const town = await Town.create(folder);
-    const ann = await town.settle("ann", { folder: place, environment: disk.environment(place) });
-    const bob = await town.settle("bob");
-    const send = (text: string) =>
-      bob.client.call("send_message", { input: { to: "agent:ann", text }, idempotencyKey: text });
-    await send("first");
-    const texts = ["first"];
-    for (let after = 0; after < kills; after++) {
-      const life = ann.resident.life();
-      const text = `killed after ${after}`;
-      texts.push(text);
-      disk.fail({ which: "changes", by: "SIGKILL", after });
-      const sent = send(text);
-      await Town.eventually("it has ended", async () => town.ends.length === life);
-      // A peer is never told more than what is on the disk: what it holds now is judged below against what is left here.
-      disk.heal();
-      await ann.resident.kill();
-      await ann.resident.start();
-      await sent;
-      await Town.eventually("it has come", async () => (await Town.inbox(ann)).length === texts.length);
+    writeFileSync(join(scratch, "program.mjs"), program);
+    const perform = async (name: string, prepare: () => void) => {
+      const folder = join(scratch, name);
+      mkdirSync(folder);
+      prepare();
+      const started = Process.start(
+        join(scratch, "program.mjs"),
+        [folder],
+        join(scratch, "stderr"),
+        disk.environment(folder),
+      );
+      const ended = await started.ended;
+      const steps = disk.steps().map(({ call, path }) => `${call} ${path}`);
+      return { ended, steps, left: readdirSync(folder) };
+    };
+    expect(await perform("undisturbed", disk.watch)).toMatchObject({ ended: 0, steps: ofProgram });
+    for (const [after, step] of ofProgram.entries()) {
+      const { ended, steps, left } = await perform(String(after), () =>
+        disk.fail({ which: "changes", by: "SIGKILL", after }),
+      );
+      expect([ended, steps], step).toEqual(["SIGKILL", ofProgram.slice(0, after + 1)]);
+      expect(left.includes("renamed"), step).toBe(after > ofProgram.indexOf("rename ./written"));
+      expect(left.includes("made"), step).toBe(after > 0);
     }
-    expect((await Town.inbox(ann)).map(({ text }) => text)).toEqual(texts);
-    expect(new Set(town.ends)).toEqual(new Set(["ann ended by itself with SIGKILL"]));
-    expect([await ann.resident.stop(20_000), await bob.resident.stop(20_000)]).toEqual([true, true]);
-    const { problems, records } = DiskOracle.judge([ann.database, bob.database], { quiet: true });
-    expect([problems, records]).toEqual([[], 2 * texts.length]);
   },
-  300_000,
 );
