@@ -124,6 +124,7 @@ ON_FILE(int, SYNCS, fdatasync, (int fd), (fd), int)
   }
 
 ON_PATH(unlink, (const char *path), (path), const char *)
+ON_PATH(remove, (const char *path), (path), const char *)
 ON_PATH(rmdir, (const char *path), (path), const char *)
 ON_PATH(mkdir, (const char *path, mode_t mode), (path, mode), const char *, mode_t)
 ON_PATH(rename, (const char *path, const char *to), (path, to), const char *, const char *)
@@ -137,7 +138,8 @@ ON_PATH(link, (const char *path, const char *to), (path, to), const char *, cons
     mode_t mode = (flags & O_CREAT) ? va_arg(rest, mode_t) : 0;                \
     va_end(rest);                                                              \
     int is_there = access(path, F_OK) == 0;                                    \
-    int changes = is_there ? flags & O_TRUNC : flags & O_CREAT;                \
+    int changes = is_there ? (flags & (O_TRUNC | O_EXCL)) == O_TRUNC           \
+                           : flags & O_CREAT;                                  \
     return changes && path_fails(#name, path) ? -1 : real(path, flags, mode);  \
   }
 

@@ -156,6 +156,13 @@ fs.renameSync(at("written"), at("renamed"));
 fs.linkSync(at("renamed"), at("linked"));
 fs.closeSync(fs.openSync(at("renamed"), "w"));
 fs.unlinkSync(at("linked"));
+fs.writeFileSync(at("gone"), "");
+fs.rmSync(at("gone"));
+try {
+  fs.openSync(at("renamed"), "wx");
+} catch {
+  // It is there already, and stays as it is.
+}
 fs.rmdirSync(at("made"));
 console.log("{}");
 `;
@@ -172,6 +179,8 @@ const ofProgram = [
   "link ./renamed",
   "open64 ./renamed",
   "unlink ./linked",
+  "open64 ./gone",
+  "remove ./gone",
   "rmdir ./made",
 ];
 
