@@ -44,6 +44,8 @@ export interface Scene {
   readonly post: (from: string, to: ReadonlyArray<string>, text?: string) => Promise<void>;
   /** The owner ends the hold of the newest message that is held. */
   readonly end: (ending: Ending) => Promise<void>;
+  /** Folds the victim's write-ahead log into its store, as anybody may beside its daemon. */
+  readonly fold: () => void;
   /** Resolves when the daemon of the victim has ended without being told to, with how. */
   readonly fallen: () => Promise<string>;
   /** Resolves when nothing is under way anywhere and everybody has what it is owed. Rejects with what is missing. */
@@ -205,6 +207,14 @@ export const raise = async (options: SceneOptions): Promise<Scene> => {
       const { kind } = await untilAnswered(() => client.call(tool, { holdId }));
       endings.set(holdId, kind);
       if (kind !== ending) faults.add(`${name} answered ${kind} to ${tool}`);
+    },
+    fold: () => {
+      const db = new DatabaseSync(victim.database, { timeout: 10_000 });
+      try {
+        db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+      } finally {
+        db.close();
+      }
     },
     fallen: () => {
       fall = Promise.withResolvers();

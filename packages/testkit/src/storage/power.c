@@ -189,6 +189,14 @@ int unlink(const char *path) {
   IN_TURN(int, unlink_quietly(path));
 }
 
+/* What Node removes goes through here, and from here to the kernel past unlink. */
+int remove(const char *path) {
+  REAL(int, "remove", const char *);
+  pthread_mutex_lock(&turn);
+  if (is_ours(path) && access(path, F_OK) == 0) keep_name(path);
+  IN_TURN(int, real(path));
+}
+
 int rename(const char *path, const char *to) {
   REAL(int, "rename", const char *, const char *);
   pthread_mutex_lock(&turn);

@@ -18,14 +18,15 @@ const [folder] = process.argv.slice(2);
 const at = (name) => folder + "/" + name;
 const sync = (path) => { const fd = fs.openSync(path, "r"); fs.fsyncSync(fd); fs.closeSync(fd); };
 fs.writeFileSync(at("kept"), "synced");
-for (const name of ["moved", "removed", "replaced"]) fs.writeFileSync(at(name), name);
-for (const name of ["kept", "moved", "removed", "replaced"]) sync(at(name));
+for (const name of ["erased", "moved", "removed", "replaced"]) fs.writeFileSync(at(name), name);
+for (const name of ["erased", "kept", "moved", "removed", "replaced"]) sync(at(name));
 sync(folder);
 fs.appendFileSync(at("kept"), " and not synced");
 fs.writeFileSync(at("new"), "its folder was not synced");
 sync(at("new"));
 fs.renameSync(at("moved"), at("elsewhere"));
 fs.unlinkSync(at("removed"));
+fs.rmSync(at("erased"));
 fs.renameSync(at("new"), at("replaced"));
 fs.writeFileSync(at("kept"), "other");
 console.log("{}");
@@ -55,6 +56,7 @@ verifies(
     expect(cut()).toBeGreaterThan(6);
     const files = readdirSync(folder).sort();
     expect(files.map((name) => [name, readFileSync(join(folder, name), "utf8")])).toEqual([
+      ["erased", "erased"],
       ["kept", "synced"],
       ["moved", "moved"],
       ["removed", "removed"],
