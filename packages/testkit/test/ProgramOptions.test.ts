@@ -111,6 +111,18 @@ describe("npm run", () => {
     });
   }
 
+  test("faults takes phases with --steps alone, and --steps without what is drawn", async () => {
+    for (const words of [
+      ["--phase", "send"],
+      ["--steps", "--rounds", "1"],
+      ["--steps", "--power"],
+    ]) {
+      const refused = await run("faults", ...words);
+      expect([refused.code, refused.stdout]).toEqual([2, ""]);
+      expect(refused.stderr).toMatch(/^.*--steps.*\n\n/);
+    }
+  });
+
   test("sim shows a whole run, and no trace of more seeds than one", async () => {
     const trace = await run("sim", "--trace", "--scenario", "clocks");
     expect(trace.code).toBe(0);

@@ -4,11 +4,12 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, type TestContext } from "vitest";
+import { DatabaseSync } from "node:sqlite";
+import { expect, onTestFinished, test, type TestContext } from "vitest";
 import * as Endpoint from "@social-harness/testkit/faults/Endpoint";
 import * as Process from "@social-harness/testkit/faults/Process";
 import { startNetwork } from "@social-harness/testkit/network/Network";
-import { phases } from "@social-harness/testkit/steps/Phases";
+import { type Phase, phases } from "@social-harness/testkit/steps/Phases";
 import * as Steps from "@social-harness/testkit/steps/Steps";
 import * as FaultyDisk from "@social-harness/testkit/storage/FaultyDisk";
 import * as Town from "@social-harness/testkit/storage/Town";
@@ -18,12 +19,20 @@ import { verifies } from "@social-harness/testkit/Verifies";
 const msMax = 300_000;
 
 const killsPerPhase = 2;
+/** Enough for so few courses; each of them speaks with another pair of these. */
+const peersMax = 5;
 
 /** Evenly over all steps, from a place that is another one in each run. */
 const some = (steps: number): ReadonlyArray<number> => {
   const stride = steps / killsPerPhase;
   const first = Math.random() * stride;
   return Array.from({ length: killsPerPhase }, (_, index) => Math.floor(first + index * stride));
+};
+
+const phaseOf = (name: string): Phase => {
+  const phase = phases.find((one) => one.name === name);
+  if (phase === undefined) throw new RangeError(`there is no phase ${name}`);
+  return phase;
 };
 
 const goesOn =
@@ -41,14 +50,14 @@ const goesOn =
       await network.close();
     });
     for (const name of names) {
-      const phase = phases.find((one) => one.name === name);
-      if (phase === undefined) throw new RangeError(`there is no phase ${name}`);
+      const phase = phaseOf(name);
       const chosen: Array<number> = [];
       const choose = (steps: number): ReadonlyArray<number> => {
         chosen.push(...some(steps));
         return chosen;
       };
-      const { problems, killed } = await Steps.run({ phase, network, disk, folder, choose });
+      const few = { ...phase, peers: Math.min(phase.peers, peersMax) };
+      const { problems, killed } = await Steps.run({ phase: few, network, disk, folder, choose });
       const where = `${name}, killed after ${chosen.join(" and ")} steps; everything is kept in ${folder}`;
       expect(problems, where).toEqual([]);
       expect(killed, where).toBeGreaterThan(0);
@@ -58,9 +67,9 @@ const goesOn =
 
 /** More steps than a start has: the test ends with the first start that is not killed. */
 const stepsMax = 400;
-/** The first ones, which make the lock and the tokens, one by one; of the many that make the store, some. */
-const closeSteps = 16;
-const strideAt = (step: number): number => (step < closeSteps ? 1 : 17);
+/** The first ones, which make the lock, one by one; of the many that make the tokens and the store, some. */
+const closeSteps = 8;
+const strideAt = (step: number): number => (step < closeSteps ? 1 : 29);
 
 verifies(
   "RUN-120",
@@ -135,6 +144,41 @@ verifies(
   "RUN-245",
   "a stop that is killed at a step of it leaves a store that goes on",
   goesOn("stop"),
+  msMax,
+);
+
+test(
+  "what was lost is told, and after which step",
+  async ({ skip }) => {
+    const folder = Town.temporaryFolder();
+    const disk = FaultyDisk.prepare(folder);
+    if ("why" in disk) return skip(disk.why);
+    const network = await startNetwork({ folder });
+    onTestFinished(() => network.close());
+    const receive = phaseOf("receive");
+    const lossy: Phase = {
+      ...receive,
+      act: async (scene, number) => {
+        const isDone = await receive.act(scene, number);
+        // The first course is undisturbed.
+        if (number === 0) return isDone;
+        const db = new DatabaseSync(scene.victim.database, { timeout: 10_000 });
+        db.exec("DELETE FROM own_vote WHERE rowid = (SELECT max(rowid) FROM own_vote)");
+        db.close();
+        return isDone;
+      },
+    };
+    const { problems, killed } = await Steps.run({
+      phase: lossy,
+      network,
+      disk,
+      folder,
+      choose: () => [7, 8],
+    });
+    expect(problems[0]).toMatch(/^before step 8, with the last step pwrite64 .*endpoint\.sqlite-wal$/);
+    expect(problems.join("\n")).toContain("that receive does not hold");
+    expect(killed, "and the phase ends there").toBe(1);
+  },
   msMax,
 );
 
