@@ -31,6 +31,7 @@ import { sendMessage } from "./operations/SendMessage.ts";
 import type { Configuration } from "./state/Configuration.ts";
 import * as EndpointFile from "./state/EndpointFile.ts";
 import * as Identity from "./state/Identity.ts";
+import * as Leftovers from "./state/Leftovers.ts";
 import * as Lock from "./state/Lock.ts";
 import { StateError } from "./state/StateError.ts";
 import type { StateFolder } from "./state/StateFolder.ts";
@@ -93,6 +94,7 @@ export const startEndpoint = async (options: EndpointOptions): Promise<Endpoint>
   const opened: Array<() => void | Promise<void>> = [];
   try {
     EndpointFile.remove(options.stateFolder);
+    Leftovers.remove(options.stateFolder);
     return await startLocked(options, lock, opened);
   } catch (error) {
     for (const close of opened.reverse()) await close();

@@ -31,6 +31,12 @@ const flush = (path: string): void => {
   }
 };
 
+/** The pid in the name under which a process writes before it puts a file in place; null for any other name. */
+export const stagingPid = (name: string): number | null => {
+  const [, pid] = /\.([1-9]\d{0,9})\.new$/.exec(name) ?? [];
+  return pid === undefined ? null : Number(pid);
+};
+
 /** Writes and flushes the text under a name of this process alone, hands that name on, and leaves none behind. */
 const staged = (path: string, text: string, publish: (staging: string) => void): void => {
   const staging = `${path}.${process.pid}.new`;
