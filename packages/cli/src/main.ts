@@ -6,18 +6,14 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import * as DirectLoopback from "./DirectLoopback.ts";
+import * as Streams from "./Streams.ts";
 
 // Compiled once, not at every start: half of a short command's time. Private to this user, unlike Node's default place.
 // The single file that `npm run bundle` makes is compiled before it could ask for that.
 if (import.meta.url.endsWith(".ts"))
   enableCompileCache(join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "social-harness"));
 
-// A reader that has seen enough (`| head`) is no failure.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code === "EPIPE") process.exit(0);
-  throw error;
-});
-
+Streams.guard();
 DirectLoopback.exempt(process.env);
 
 const { run } = await import("./Program.ts");

@@ -3,6 +3,7 @@
 
 import {
   closeSync,
+  constants,
   fstatSync,
   fsyncSync,
   linkSync,
@@ -76,13 +77,15 @@ const guarded = <T>(path: string, work: () => T): T => {
 /** Loads the keys of a network. Throws `NetworkKeysError`. */
 export const load = (path: string): NetworkKeys =>
   guarded(path, () => {
-    const descriptor = openSync(path, "r");
+    // A pipe that nobody writes to must not be waited for.
+    const descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {
-      const { mode, size } = fstatSync(descriptor);
+      const found = fstatSync(descriptor);
+      const { mode, size } = found;
       if ((mode & 0o077) !== 0) {
         throw new NetworkKeysError("exposed", `${path} is open to others; its mode must be 0600`);
       }
-      if (size > Limits.networkKeysBytesMax) {
+      if (!found.isFile() || size > Limits.networkKeysBytesMax) {
         throw new NetworkKeysError("malformed", `${path} is not a network key file`);
       }
       return signersOf(decodeFile(readFileSync(descriptor)));

@@ -1,4 +1,5 @@
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { expect } from "vitest";
@@ -53,6 +54,9 @@ verifies("IDN-42", "a file that others can open, or that is no key file, is refu
     writeFileSync(path, text);
     expect(() => NetworkKeys.load(path)).toThrow(reason("malformed"));
   }
+  rmSync(path);
+  execFileSync("mkfifo", ["-m", "600", path]);
+  expect(() => NetworkKeys.load(path)).toThrow(reason("malformed"));
   expect(() => NetworkKeys.create(join(path, "x", "network.json"), seededRandom("x"))).toThrow(
     reason("unavailable"),
   );

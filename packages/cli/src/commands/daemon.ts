@@ -13,6 +13,7 @@ import * as Flags from "../daemon/Flags.ts";
 import { stopHolder } from "../daemon/Replacing.ts";
 import { joinFirst, pathOf, type StateOptions } from "../daemon/Profile.ts";
 import { failed } from "../Failure.ts";
+import * as Streams from "../Streams.ts";
 import { contactsLine } from "../text/Contacts.ts";
 import { naming } from "../text/Hints.ts";
 import { firewallLines } from "../text/Standing.ts";
@@ -51,6 +52,7 @@ export const daemon = (parent: Command): void => {
   command.option("--replace", "ask the daemon that holds the folder to stop, and wait until it has");
   command.option(testFlag, "for tests alone: callbacks may go where test-callbacks.json of the folder says");
   act<Options, []>(command, async ({ output, options }) => {
+    Streams.serve();
     const stopped = untilStopped();
     // Looked at before it is opened: opening makes what is missing, and a mistyped path should leave nothing behind.
     const { path } = StateFolder.at(pathOf(options));

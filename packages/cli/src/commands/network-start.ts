@@ -8,6 +8,7 @@ import { withData, type DataOptions } from "../network/DataOption.ts";
 import * as Exposure from "../network/Exposure.ts";
 import * as Network from "../network/Network.ts";
 import * as NetworkFolder from "../network/NetworkFolder.ts";
+import * as Streams from "../Streams.ts";
 import { logToStderr } from "../text/Log.ts";
 import { announcementLines, forgottenLines } from "../text/Network.ts";
 import { isServing, releaseParent, untilStopped } from "../Waiting.ts";
@@ -54,6 +55,7 @@ export const networkStart = (parent: Command): void => {
     const exposure = Exposure.parse(options);
     const admission = admissionOf(options.admission);
     const mayBeLost = options.registryLost === true;
+    Streams.serve();
     const stopped = untilStopped();
     const { folder, keys } = NetworkFolder.openOrCreate(options.data, mayBeLost);
     const logger = logToStderr("warn");

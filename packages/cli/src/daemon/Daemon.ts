@@ -7,7 +7,7 @@ import type { Configuration } from "@social-harness/endpoint/state/Configuration
 import * as Log from "@social-harness/endpoint/state/Log";
 import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
 import * as Tokens from "@social-harness/endpoint/state/Tokens";
-import { failed } from "../Failure.ts";
+import { failed, ofUnknown } from "../Failure.ts";
 import * as ProxyEnvironment from "../ProxyEnvironment.ts";
 import { noticeOf } from "./Notices.ts";
 import * as Traces from "../traces/Traces.ts";
@@ -52,8 +52,13 @@ export const start = async (
     log.write("warn", line);
     notice?.(line);
   });
+  /** A defect ends the process, and says so where its owner looks. */
+  const defect = (error: unknown): void =>
+    log.write("error", "the daemon ends on a defect", Log.causeOf(error));
+  process.on("uncaughtExceptionMonitor", defect);
   const close = async (): Promise<void> => {
     await traces?.close();
+    process.off("uncaughtExceptionMonitor", defect);
     log.close();
   };
   try {
@@ -83,7 +88,11 @@ export const start = async (
       },
     };
   } catch (error) {
+    const failure = ofUnknown(portTaken(error, configuration.port));
+    const { reason, message: explanation } = failure;
+    // The log of a folder that another daemon holds is that one's.
+    if (reason !== "state-held") log.write("error", "the daemon could not start", { reason, explanation });
     await close();
-    throw portTaken(error, configuration.port);
+    throw failure;
   }
 };

@@ -10,9 +10,11 @@ const plain = (text: string): string =>
   text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 const string = (text: string): string => `<string>${escaped(text)}</string>`;
 
-/** Numbers are decimal there: 63 is 0077. */
-const textOf = ({ name, state, command, environment }: Service): string => {
-  const output = string(join(state, "logs", "service.log"));
+/**
+ * Numbers are decimal there: 63 is 0077. What the daemon says on its outputs stands in its log as well, which has bounds; a file
+ * of launchd's has none.
+ */
+const textOf = ({ name, command, environment }: Service): string => {
   const variables = Object.entries(environment)
     .map(([variable, value]) => `\n    <key>${escaped(variable)}</key>${string(value)}`)
     .join("");
@@ -35,8 +37,8 @@ const textOf = ({ name, state, command, environment }: Service): string => {
   <key>ThrottleInterval</key><integer>10</integer>
   <key>ExitTimeOut</key><integer>10</integer>
   <key>Umask</key><integer>63</integer>
-  <key>StandardOutPath</key>${output}
-  <key>StandardErrorPath</key>${output}
+  <key>StandardOutPath</key><string>/dev/null</string>
+  <key>StandardErrorPath</key><string>/dev/null</string>
 </dict>
 </plist>
 `;

@@ -1,12 +1,14 @@
 // The daemon's port through starts and stops in quick succession.
 
-import { once } from "node:events";
+import { type EventEmitter, once } from "node:events";
 import { existsSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { Agent, get } from "node:http";
 import { join } from "node:path";
+import process from "node:process";
 import { afterAll, beforeAll, expect } from "vitest";
 import * as Configuration from "@social-harness/endpoint/state/Configuration";
+import * as LogFiles from "@social-harness/endpoint/state/LogFiles";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import * as Tokens from "@social-harness/endpoint/state/Tokens";
 import { verifies } from "@social-harness/testkit/Verifies";
@@ -116,4 +118,24 @@ verifies("RUN-150", "C56: a network on IPv6 alone is joined and used", async ({ 
   );
   for (const daemon of daemons) expect(await daemon.stop()).toBe(0);
   expect(await network.stop()).toBe(0);
+});
+
+verifies("RUN-332", "why it could not start, and the defect that ends it, stand in its log", async () => {
+  const other = createServer().listen(0, "127.0.0.1");
+  await once(other, "listening");
+  const { port } = other.address() as AddressInfo;
+  await expect(start(port)).rejects.toThrow(`port ${port}`);
+  other.close();
+  const daemon = await start(0);
+  const defect = new RangeError("nobody foresaw this");
+  (process as EventEmitter).emit("uncaughtExceptionMonitor", defect, "uncaughtException");
+  await daemon.close();
+  const said = LogFiles.open(folder.logs)
+    .last(100, ({ level }) => level === "error")
+    .lines.slice(-2);
+  expect(said).toMatchObject([
+    { event: "the daemon could not start", reason: "cannot-listen" },
+    { event: "the daemon ends on a defect", error: "RangeError", message: "nobody foresaw this" },
+  ]);
+  expect(process.listenerCount("uncaughtExceptionMonitor")).toBe(0);
 });

@@ -70,7 +70,8 @@ verifies("RUN-151", "a launchd property list is XML that holds every word as it 
     RunAtLoad: true,
     KeepAlive: { SuccessfulExit: false },
     Umask: 0o077,
-    StandardErrorPath: join(state, "logs", "service.log"),
+    StandardOutPath: "/dev/null",
+    StandardErrorPath: "/dev/null",
   });
 });
 

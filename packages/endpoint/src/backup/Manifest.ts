@@ -115,6 +115,8 @@ export const demandFiles = async (folder: string, { files }: Manifest): Promise<
     let found: File;
     try {
       PrivateFile.checkPrivate(path);
+      // A pipe would be waited for.
+      if (!statSync(path).isFile()) throw damaged(folder, `${expected.name} is no file`);
       found = await describe(folder, expected.name);
     } catch (error) {
       if (codeOf(error) === "ENOENT") throw damaged(folder, `${expected.name} is missing`);

@@ -2,7 +2,17 @@
 // reasons; whatever still looks like a secret is struck out. A log that cannot be written stops nothing, and what it was to
 // say is written once it can. Implements RUN-25 and RUN-116.
 
-import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "@social-harness/router/Logger";
 import * as LogFiles from "./LogFiles.ts";
@@ -63,9 +73,13 @@ interface File {
   readonly close: () => void;
 }
 
+/** Opened so that a pipe in its place, which nobody may read, is refused and not waited for. */
+const appending = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NONBLOCK ?? 0);
+
 const openFile = (folder: string, bytesMax: number, olderMax: number): File => {
   const pathOf = (age: number): string => join(folder, LogFiles.nameOf(age));
   let descriptor: number | null = null;
+  let inode = 0;
   let bytes = 0;
   const close = (): void => {
     if (descriptor !== null) closeSync(descriptor);
@@ -74,10 +88,20 @@ const openFile = (folder: string, bytesMax: number, olderMax: number): File => {
   const current = (): number => {
     if (descriptor === null) {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      descriptor = openSync(pathOf(0), "a", 0o600);
-      bytes = fstatSync(descriptor).size;
+      descriptor = openSync(pathOf(0), appending, 0o600);
+      const found = fstatSync(descriptor);
+      if (!found.isFile()) {
+        close();
+        throw new Error("something that is no file stands in the place of the log");
+      }
+      inode = found.ino;
+      bytes = found.size;
     }
     return descriptor;
+  };
+  /** Whoever deleted or moved the file would never see a line again. */
+  const leaveLost = (): void => {
+    if (descriptor !== null && statSync(pathOf(0), { throwIfNoEntry: false })?.ino !== inode) close();
   };
   const rotate = (): void => {
     close();
@@ -91,9 +115,15 @@ const openFile = (folder: string, bytesMax: number, olderMax: number): File => {
   };
   return {
     append: (line) => {
+      leaveLost();
       current();
       const size = Buffer.byteLength(line, "utf8");
-      if (bytes > 0 && bytes + size > bytesMax) rotate();
+      const isFull = (): boolean => bytes > 0 && bytes + size > bytesMax;
+      if (isFull()) {
+        rotate();
+        current();
+        if (isFull()) throw new Error("the file is full, and its folder lets it become no older one");
+      }
       const taken = writeSync(current(), line);
       if (taken < size) {
         // The disk became full within the line: half of one helps nobody.

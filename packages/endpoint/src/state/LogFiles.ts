@@ -1,7 +1,7 @@
 // The files of an endpoint's log as a reader finds them: which one follows which, the last lines, and what comes after them
 // over any number of rotations. Needs no daemon and writes nothing. Implements RUN-147 and RUN-148.
 
-import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import * as Schema from "effect/Schema";
 import { codeOf, StateError } from "./StateError.ts";
@@ -51,13 +51,15 @@ interface Part extends Lines {
 const readPart = (path: string, from: number, inode?: number): Part | null => {
   let descriptor: number;
   try {
-    descriptor = openSync(path, "r");
+    descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     if (codeOf(error) === "ENOENT") return null;
     throw new StateError("unavailable", `${path} cannot be read (${codeOf(error)})`, { cause: error });
   }
   try {
     const found = fstatSync(descriptor);
+    if (!found.isFile())
+      throw new StateError("unavailable", `${path} is no file: move away what stands in the log's place`);
     if (inode !== undefined && found.ino !== inode) return null;
     const bytes = Buffer.alloc(Math.max(0, found.size - from));
     const size = readSync(descriptor, bytes, 0, bytes.length, from);

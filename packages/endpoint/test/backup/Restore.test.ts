@@ -1,5 +1,6 @@
 // What a restored folder is, what it is made from and what not, and that nobody signs in it before its members are asked.
 
+import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -160,6 +161,9 @@ verifies(
       rmSync(path);
       const { reason } = await refusal(Restore.restore(backup, target, { now }));
       expect(reason).toBe(name === "backup.json" ? "missing" : "malformed");
+      execFileSync("mkfifo", ["-m", "600", path]);
+      expect((await refusal(Restore.restore(backup, target, { now }))).reason).toBe("malformed");
+      rmSync(path);
       writeFileSync(path, bytes, { mode: 0o600 });
     }
     expect(readdirSync(around).toSorted()).toEqual(["backup", "state"]);

@@ -1,4 +1,15 @@
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { verifies } from "@social-harness/testkit/Verifies";
@@ -125,3 +136,57 @@ verifies("RUN-25", "an error's text is kept, and cut when it is long", () => {
   expect(String(first?.message).length).toBe(2_003);
   expect(second?.message).toBe("string");
 });
+
+verifies(
+  "RUN-331",
+  "what is no file in the place of the log holds nobody up, and the log goes on after it",
+  () => {
+    const path = join(root, "logs", "endpoint.log");
+    mkdirSync(join(root, "logs"));
+    execFileSync("mkfifo", [path]);
+    const log = openLog();
+    log.write("info", "into a pipe that nobody reads");
+    rmSync(path);
+    mkdirSync(path);
+    log.write("info", "into a folder");
+    rmSync(path, { recursive: true });
+    log.write("info", "into a file");
+    log.close();
+    expect(linesOf().map(({ event }) => event)).toEqual([
+      "into a pipe that nobody reads",
+      "into a folder",
+      "into a file",
+    ]);
+  },
+);
+
+verifies("RUN-331", "a file that was deleted or moved away is begun anew", () => {
+  const path = join(root, "logs", "endpoint.log");
+  const log = openLog();
+  log.write("info", "before");
+  rmSync(path);
+  log.write("info", "after it was deleted");
+  renameSync(path, join(root, "elsewhere"));
+  log.write("info", "after it was moved");
+  log.close();
+  expect(linesOf().map(({ event }) => event)).toEqual(["after it was moved"]);
+  expect(readFileSync(join(root, "elsewhere"), "utf8")).toContain("after it was deleted");
+});
+
+verifies(
+  "RUN-331",
+  "a file that can become no older one keeps its bound, and what it has no room for is counted",
+  () => {
+    for (const name of ["endpoint.1.log", "endpoint.2.log"])
+      mkdirSync(join(root, "logs", name, "in the way"), { recursive: true });
+    const log = openLog({ fileBytesMax: 1_000, olderFilesMax: 2 });
+    for (let i = 0; i < 200; i++) log.write("info", "line", { i });
+    expect(textOf().length).toBeLessThanOrEqual(1_000);
+    for (const name of ["endpoint.1.log", "endpoint.2.log"])
+      rmSync(join(root, "logs", name), { recursive: true });
+    log.write("info", "back");
+    log.close();
+    const said = ["endpoint.2.log", "endpoint.1.log", "endpoint.log"].flatMap((name) => linesOf(name));
+    expect(said.at(-1)).toMatchObject({ event: "back", linesLost: expect.any(Number) as number });
+  },
+);

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -67,4 +68,14 @@ verifies("RUN-147", "half a line waits for its end, and a broken one is counted"
   expect(reader.more().lines).toEqual([]);
   appendFileSync(file, `${line(3).slice(20)}\n`);
   expect(numbersOf(reader.more())).toEqual([3]);
+});
+
+verifies("RUN-331", "a reader says what stands in the place of the log, and waits for nobody", () => {
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, LogFiles.nameOf(0));
+  execFileSync("mkfifo", [path]);
+  expect(() => LogFiles.open(folder).last(5, all)).toThrow(/is no file: move away/);
+  rmSync(path);
+  mkdirSync(path);
+  expect(() => LogFiles.open(folder).last(5, all)).toThrow(/is no file: move away/);
 });
