@@ -8,13 +8,14 @@ import {
   fsyncSync,
   linkSync,
   openSync,
+  readdirSync,
   readFileSync,
-  unlinkSync,
+  rmSync,
   writeFileSync,
 } from "node:fs";
-import { dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
+import process from "node:process";
 import * as Schema from "effect/Schema";
-import * as Base64Url from "@social-harness/protocol/encoding/Base64Url";
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
@@ -111,7 +112,8 @@ export const create = (path: string, random: Random): NetworkKeys =>
       registrySeed: Opaque32.fromBytes(random(32)),
       routerSeed: Opaque32.fromBytes(random(32)),
     };
-    const temporary = `${path}.${Base64Url.encode(random(9))}.new`;
+    const temporary = `${path}.${process.pid}.new`;
+    rmSync(temporary, { force: true });
     const descriptor = openSync(temporary, "wx", 0o600);
     try {
       try {
@@ -122,14 +124,39 @@ export const create = (path: string, random: Random): NetworkKeys =>
       }
       linkSync(temporary, path);
     } finally {
-      unlinkSync(temporary);
+      rmSync(temporary, { force: true });
     }
     syncFolder(dirname(path));
     return signersOf(file);
   });
 
+const isGone = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "ESRCH";
+  }
+};
+
+/** What a killed start was about to put in place: the keys, or half of them, under a second name. */
+const removeLeftovers = (path: string): void => {
+  const [folder, name] = [dirname(path), basename(path)];
+  for (const other of readdirSync(folder)) {
+    const [, pid] = /\.([1-9]\d{0,9})\.new$/.exec(other) ?? [];
+    if (pid !== undefined && other === `${name}.${pid}.new` && isGone(Number(pid)))
+      rmSync(join(folder, other), { force: true });
+  }
+};
+
 /** The keys of the network in `path`, made at the first start. Two starts at once end with the same keys. */
 export const loadOrCreate = (path: string, random: Random): NetworkKeys => {
+  const keys = loadedOrCreated(path, random);
+  guarded(path, () => removeLeftovers(path));
+  return keys;
+};
+
+const loadedOrCreated = (path: string, random: Random): NetworkKeys => {
   try {
     return load(path);
   } catch (cause) {

@@ -1,6 +1,7 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import process from "node:process";
 import { inspect } from "node:util";
 import { expect } from "vitest";
 import * as NetworkKeys from "@social-harness/registry/NetworkKeys";
@@ -61,6 +62,20 @@ verifies("IDN-42", "a file that others can open, or that is no key file, is refu
     reason("unavailable"),
   );
 });
+
+verifies(
+  "IDN-42",
+  "what a killed start left of the keys under another name is removed, and nothing else",
+  () => {
+    const path = newPath();
+    const keys = NetworkKeys.create(path, seededRandom("keys"));
+    const { pid } = spawnSync("true");
+    const kept = [`network.json.${process.ppid}.new`, "network.json.mine.new", `other.json.${pid}.new`];
+    for (const name of [...kept, `network.json.${pid}.new`]) writeFileSync(join(path, "..", name), "half");
+    expect(publicKeysOf(NetworkKeys.loadOrCreate(path, seededRandom("x")))).toEqual(publicKeysOf(keys));
+    expect(readdirSync(join(path, "..")).toSorted()).toEqual(["network.json", ...kept].toSorted());
+  },
+);
 
 verifies("IDN-42", "nothing that is handed out shows a seed", () => {
   const path = newPath();
