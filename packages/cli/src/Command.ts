@@ -16,6 +16,8 @@ export interface Description {
   readonly summary: string;
   /** What a person would type behind `social-harness`, each with a word on what it does. */
   readonly examples: ReadonlyArray<readonly [command: string, effect: string]>;
+  /** What --json does, where it is not one object at the end. */
+  readonly json?: string;
 }
 
 /** For under a command's --help. */
@@ -28,11 +30,14 @@ export const exampleLines = (examples: Description["examples"]): string => {
 };
 
 /** A command under `parent` that takes --json. Arguments and further options are added by its file. */
-export const define = (parent: Command, { name, summary, examples }: Description): Command =>
+export const define = (
+  parent: Command,
+  { name, summary, examples, json = "print one JSON object as the last line of stdout" }: Description,
+): Command =>
   parent
     .command(name)
     .description(summary)
-    .option("--json", "print one JSON object as the last line of stdout")
+    .option("--json", json)
     .addHelpText("after", exampleLines(examples));
 
 /** An option's value that may not be empty: an unset variable of a script must not mean the current folder. */

@@ -17,7 +17,8 @@ const examples = exampleLines([
 
 const exitCodes = `
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 daemon or network out of reach.
-With --json a command prints one JSON object as the last line of stdout; a failure is one on stderr.`;
+With --json a command prints one JSON object as the last line of stdout; a failure is one on stderr. One that goes on prints
+it when it is ready (daemon, network start), or one in each line (inbox --follow, logs --follow).`;
 
 type Define = (parent: Command) => void;
 

@@ -1,15 +1,15 @@
 // The single file: made, moved away from the repository, and run there, also on a Node that cannot run it.
 
 import { execFile } from "node:child_process";
-import { copyFileSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect } from "vitest";
 import { parseSync, Visitor } from "vite";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { version } from "../src/Version.ts";
-import { failureOf, repositoryRoot, run, temporaryFolder } from "./Binary.ts";
+import { failureOf, lastJson, repositoryRoot, run, serve, temporaryFolder } from "./Binary.ts";
 import { olderNodes, pretending, startedWith, tooOld, withoutSqlite } from "./OlderNodes.ts";
 
 const runFile = promisify(execFile);
@@ -44,7 +44,7 @@ const newWordsIn = (text: string): ReadonlyArray<string> => {
 
 describe("the single file", () => {
   verifies(
-    "RUN-200",
+    ["RUN-200", "RUN-285"],
     "does the main job where nothing else of this repository is, and names what it is made of",
     async () => {
       const text = readFileSync(program, "latin1");
@@ -52,17 +52,52 @@ describe("the single file", () => {
         "#!/usr/bin/env -S MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=24576 node --optimize-for-size",
       );
       expect([...text].every((letter) => letter < "\u0080")).toBe(true);
-      const { stdout } = await runFile(process.execPath, [program, "demo", "--json"]);
-      expect(JSON.parse(stdout)).toMatchObject({
-        ok: true,
-        itemsExpected: 83,
-        itemsDelivered: 83,
-        restarts: 2,
-      });
+      const { stdout } = await runFile(process.execPath, [program, "demo"]);
+      expect(stdout).toContain("83 of 83 items delivered, 0 missing, 0 doubled, 0 out of order, 2 restarts");
+      expect(stdout).toContain(
+        "(the second verifier, tools/verify.py of the repository, is not here: it was not asked)",
+      );
       const notices = readFileSync(join(made, "THIRD-PARTY-NOTICES.txt"), "utf8");
       for (const name of ["effect", "@modelcontextprotocol/server", "ws", "re2js", "zod"])
         expect(notices).toMatch(new RegExp(`^${name} \\d`, "m"));
       expect(notices).not.toMatch(/see its licence/);
+    },
+    240_000,
+  );
+
+  verifies(
+    "RUN-283",
+    "a service of it has what its first line sets, however it was started",
+    async ({ skip }) => {
+      if (process.platform !== "linux") return skip("systemd is Linux's");
+      const [state, data] = [join(temporaryFolder(), "ada"), join(temporaryFolder(), "net")];
+      const served = await serve(["network", "start", "--data", data, "--listen", "127.0.0.1:0", "--json"], {
+        entry: program,
+      });
+      const invite = served.ready["invite"] as string;
+      expect((await run(["init", invite, "--state", state], { entry: program })).code).toBe(0);
+      expect(await served.stop()).toBe(0);
+      const file = join(state, "config.json");
+      writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), port: 0 }));
+
+      const words = ["service", "install", "--dry-run", "--state", state, "--json"];
+      const command = `"${process.execPath}" "--optimize-for-size" "${program}" "daemon" "--state"`;
+      const byNode = lastJson(await run(words, { entry: program }))["text"] as string;
+      const { stdout } = await runFile(program, words, {
+        env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env["PATH"]}` },
+      });
+      for (const text of [byNode, (JSON.parse(stdout) as { readonly text: string }).text]) {
+        expect(text).toContain(`ExecStart=${command}`);
+        expect(text).toContain('Environment="MALLOC_ARENA_MAX=1"\n');
+        expect(text).toContain('Environment="MALLOC_MMAP_THRESHOLD_=24576"\n');
+      }
+      const own = await run(words, {
+        entry: program,
+        nodeOptions: ["--optimize-for-size"],
+        env: { MALLOC_ARENA_MAX: "2" },
+      });
+      expect(lastJson(own)["text"]).toContain(`ExecStart=${command}`);
+      expect(lastJson(own)["text"]).toContain('Environment="MALLOC_ARENA_MAX=2"\n');
     },
     240_000,
   );

@@ -36,6 +36,31 @@ const commands = [
 ];
 
 describe("the command line", () => {
+  verifies(
+    "RUN-286",
+    "what goes on until it is stopped says under --help what a supervisor has to know, and what its --json prints",
+    async () => {
+      const helpOf = async (...words: ReadonlyArray<string>): Promise<string> =>
+        (await runHere([...words, "--help"])).stdout.replaceAll(/\s+/g, " ");
+      for (const words of [["daemon"], ["network", "start"]]) {
+        const help = await helpOf(...words);
+        expect(help).toContain("print one JSON object, in one line, when it is ready");
+        expect(help).not.toContain("last line of stdout");
+        for (const said of ["Environment:", "OTEL_EXPORTER_OTLP_ENDPOINT", "Exit codes:", "Keep a copy"])
+          expect(help).toContain(said);
+        expect(help).toMatch(/ 0 it was told to stop.* 1 it cannot run.* 2 a wrong command line/);
+      }
+      const daemon = await helpOf("daemon");
+      for (const name of ["SOCIAL_HARNESS_STATE", "NODE_EXTRA_CA_CERTS", "NODE_USE_ENV_PROXY", "backup"])
+        expect(daemon).toContain(name);
+      const network = await helpOf("network", "start");
+      for (const name of ["network.json", "registry.sqlite", "router.sqlite", "metrics-token"])
+        expect(network).toContain(name);
+      for (const name of ["inbox", "logs"])
+        expect(await helpOf(name)).toContain("with --follow, one in each line");
+    },
+  );
+
   verifies("RUN-04", "every command has --help with an example, and takes --json", async () => {
     for (const words of commands) {
       const { code, stdout } = await runHere([...words, "--help"]);

@@ -16,6 +16,7 @@ import { failed } from "../Failure.ts";
 import * as Streams from "../Streams.ts";
 import { contactsLine } from "../text/Contacts.ts";
 import { naming } from "../text/Hints.ts";
+import { daemonHelp, servingJson } from "../text/ServingHelp.ts";
 import { firewallLines } from "../text/Standing.ts";
 import { isServing, releaseParent, untilStopped } from "../Waiting.ts";
 
@@ -39,6 +40,7 @@ export const daemon = (parent: Command): void => {
     define(parent, {
       name: "daemon",
       summary: "run the endpoint until it is told to stop",
+      json: servingJson,
       examples: [
         ["daemon", "the default profile, MCP on port 7431"],
         ["daemon --profile work --port 0", "another one, on any free port"],
@@ -47,7 +49,7 @@ export const daemon = (parent: Command): void => {
       ],
     }),
   );
-  command.addHelpText("after", modeHelp);
+  command.addHelpText("after", `${modeHelp}\n${daemonHelp}`);
   Flags.withFlags(command);
   command.option("--replace", "ask the daemon that holds the folder to stop, and wait until it has");
   command.option(testFlag, "for tests alone: callbacks may go where test-callbacks.json of the folder says");

@@ -26,10 +26,19 @@ const auditExport = async (output: Output, lab: Lab.Lab): Promise<ReadonlyArray<
   const { posts } = await verifyFile(file, registryKey);
   output.say(`  ${exporter.name} exported the group: ${posts.length} records, verified offline`);
   const opinion = await SecondOpinion.ask(file, registryKey);
-  if (opinion === null) output.say("  (no Python 3.11 here for the second verifier)");
-  else if (opinion.agrees)
-    output.say("  and verified again by tools/verify.py, which shares no code with this program");
-  return opinion === null || opinion.agrees ? [] : [`tools/verify.py disagrees: ${opinion.words}`];
+  switch (opinion.kind) {
+    case "agrees":
+      output.say("  and verified again by tools/verify.py, which shares no code with this program");
+      return [];
+    case "disagrees":
+      return [`tools/verify.py disagrees: ${opinion.words}`];
+    case "no-verifier":
+      output.say("  (the second verifier, tools/verify.py of the repository, is not here: it was not asked)");
+      return [];
+    case "no-python":
+      output.say("  (no Python 3.11 or newer here for the second verifier, tools/verify.py)");
+      return [];
+  }
 };
 
 interface Outcome {

@@ -92,6 +92,7 @@ export const inbox = (parent: Command): void => {
     define(parent, {
       name: "inbox",
       summary: "show items that wait to be acknowledged",
+      json: "print one JSON object as the last line of stdout; with --follow, one in each line",
       examples: [
         ["inbox", "the oldest 50"],
         ["inbox --follow", "each item once, as it comes in; nothing is acknowledged"],

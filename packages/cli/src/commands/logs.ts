@@ -64,6 +64,7 @@ export const logs = (parent: Command): void => {
     define(parent, {
       name: "logs",
       summary: "show what the daemon wrote into its log",
+      json: "print one JSON object as the last line of stdout; with --follow, one in each line",
       examples: [
         ["logs", `the last ${linesDefault} lines`],
         ["logs --level warn --follow", "what needs somebody's attention, as it comes"],

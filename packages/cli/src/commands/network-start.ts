@@ -11,6 +11,7 @@ import * as NetworkFolder from "../network/NetworkFolder.ts";
 import * as Streams from "../Streams.ts";
 import { logToStderr } from "../text/Log.ts";
 import { announcementLines, forgottenLines } from "../text/Network.ts";
+import { networkHelp, servingJson } from "../text/ServingHelp.ts";
 import { isServing, releaseParent, untilStopped } from "../Waiting.ts";
 
 interface Options extends DataOptions, Exposure.ExposureOptions {
@@ -28,6 +29,7 @@ export const networkStart = (parent: Command): void => {
     define(parent, {
       name: "start",
       summary: "run a network: Registry and Router in one process",
+      json: servingJson,
       examples: [
         ["network start --data ./net", "on this machine only"],
         [
@@ -41,6 +43,7 @@ export const networkStart = (parent: Command): void => {
       ],
     }),
   )
+    .addHelpText("after", networkHelp)
     .option(
       "--listen <host:port>",
       "the Registry's address, the Router takes the next port; 0 = any",

@@ -1,21 +1,21 @@
 // `service`: has the machine's own manager start this endpoint's daemon and start it again, or no more. Implements RUN-151 to
-// RUN-153 and RUN-250.
+// RUN-153, RUN-250 and RUN-281 to RUN-283.
 
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Command } from "commander";
-import * as Configuration from "@social-harness/endpoint/state/Configuration";
-import * as Identity from "@social-harness/endpoint/state/Identity";
 import * as PrivateFile from "@social-harness/endpoint/state/PrivateFile";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { act, define, exampleLines, withState, type Context } from "../Command.ts";
-import { joinFirst, pathOf, type StateOptions } from "../daemon/Profile.ts";
+import { pathOf, type StateOptions } from "../daemon/Profile.ts";
 import * as Running from "../daemon/Running.ts";
+import { demandFreePort, demandStartable } from "../daemon/Startable.ts";
 import { Failure, failed } from "../Failure.ts";
 import { capture } from "../service/Capture.ts";
 import * as Host from "../service/Host.ts";
 import {
   isWritable,
+  type Manager,
   mayRun,
   missingOf,
   nameOf,
@@ -55,17 +55,27 @@ const holderOf = (options: StateOptions): number | null => {
   }
 };
 
+/** Of a manager that says nothing; `what` has become of the service so far. */
+const unasked = (manager: Manager, { detail }: Standing, what: string): Failure =>
+  failed(
+    "service-manager-failed",
+    `${what}, because ${manager.kind} cannot be asked: ${detail}`,
+    manager.unasked,
+  );
+
 /** What would keep the daemon from starting is told now, and not in a log that nobody looks at. */
-const demandReady = (service: Service, { pid }: Standing, options: Options): void => {
-  const folder = StateFolder.at(service.state);
-  if (Identity.load(folder) === null) throw failed("no-keys", `${folder.path} has no keys yet`, joinFirst);
+const demandReady = async (service: Service, { active, pid }: Standing, options: Options): Promise<void> => {
+  const { path } = StateFolder.at(service.state);
   // The service gets none of this environment, so only the file counts.
-  Configuration.load(folder, {});
+  const { port } = demandStartable(StateFolder.at(path));
   const holder = holderOf(options);
+  if (holder === null && active !== true) return demandFreePort(port);
   if (holder === null || holder === pid) return;
   throw failed(
     "daemon-running",
-    `a daemon that is no service holds ${folder.path} (pid ${holder})`,
+    active === null
+      ? `a daemon holds ${path} (pid ${holder}), and nobody here can say whether it is the service`
+      : `a daemon that is no service holds ${path} (pid ${holder})`,
     "Stop it, then install the service.",
   );
 };
@@ -86,14 +96,15 @@ const install = async ({ output, options }: Context<Options>): Promise<void> => 
   }
   const text = manager.textOf(service);
   const steps = manager.starting(service.name);
+  const standing = await manager.standing(service.name);
+  await demandReady(service, standing, options);
   if (options.dryRun === true) {
     return output.result(
       { name: service.name, path, text, commands: typed(steps), installed: false },
       `# ${path}\n${text}\n# then\n${typed(steps).join("\n")}`,
     );
   }
-  const standing = await manager.standing(service.name);
-  demandReady(service, standing, options);
+  if (standing.active === null) throw unasked(manager, standing, "nothing was written");
   const changed = !isSame(path, text);
   if (existsSync(path) && mayRun(standing))
     await perform(manager.stopping(service.name), "the unit was not changed");
@@ -124,10 +135,18 @@ const uninstall = async ({ output, options }: Context<Options>): Promise<void> =
     );
   }
   if (!existsSync(path)) return output.result({ name, path, removed: false }, `${name} is not installed.`);
-  if (mayRun(await manager.standing(name))) await perform(steps, "nothing was removed");
-  rmSync(path);
-  await perform(manager.afterRemoval, `${path} is removed`);
-  output.result({ name, path, removed: true }, `Removed ${name}. The state folder is as it was.`);
+  const standing = await manager.standing(name);
+  const isAsked = standing.active !== null;
+  // A unit must not go from under a service that runs; one that no daemon runs for is only a file.
+  if (!isAsked && holderOf(options) !== null)
+    throw unasked(manager, standing, "nothing was removed while a daemon holds the folder");
+  if (isAsked && mayRun(standing)) await perform(steps, "nothing was removed");
+  for (const one of [path, ...manager.linksOf(name)]) rmSync(one, { force: true });
+  if (isAsked) await perform(manager.afterRemoval, `${path} is removed`);
+  const lack = isAsked
+    ? ""
+    : `\n${manager.kind} could not be asked (${standing.detail}): no daemon runs on the folder, so its files were removed.`;
+  output.result({ name, path, removed: true }, `Removed ${name}. The state folder is as it was.${lack}`);
 };
 
 const status = async ({ output, options }: Context<Options>): Promise<void> => {
@@ -147,6 +166,8 @@ const status = async ({ output, options }: Context<Options>): Promise<void> => {
     { name, path, manager: manager.kind, installed: isInstalled, ...standing, daemon, missing },
     `${name}: ${standing.detail}\n${served}${lack}`,
   );
+  if (isInstalled && standing.active === null)
+    throw unasked(manager, standing, "how the service does is not known");
 };
 
 const commands: ReadonlyArray<

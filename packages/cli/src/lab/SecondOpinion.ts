@@ -1,15 +1,22 @@
-// The verifier in the second language, asked about an export where Python and the repository's tools are at hand.
+// The verifier in the second language, asked about an export where Python and the repository's tools are at hand. The single file
+// has no repository around it: what stands at that place then is somebody else's, and is not run.
 
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { SigningKey } from "@social-harness/protocol/identity/Identifier";
 
-const verifier = fileURLToPath(new URL("../../../../tools/verify.py", import.meta.url));
+const verifier = import.meta.url.endsWith(".ts")
+  ? fileURLToPath(new URL("../../../../tools/verify.py", import.meta.url))
+  : null;
 const msMax = 60_000;
 
-/** null: it could not be asked. Otherwise whether it agrees, and its words. */
-export type Opinion = { readonly agrees: boolean; readonly words: string } | null;
+export type Opinion =
+  | { readonly kind: "agrees" }
+  /** In its words. */
+  | { readonly kind: "disagrees"; readonly words: string }
+  | { readonly kind: "no-verifier" }
+  | { readonly kind: "no-python" };
 
 const python = (args: ReadonlyArray<string>): Promise<{ code: number | null; words: string }> =>
   new Promise((resolve) => {
@@ -20,9 +27,9 @@ const python = (args: ReadonlyArray<string>): Promise<{ code: number | null; wor
   });
 
 export const ask = async (file: string, registryKey: SigningKey): Promise<Opinion> => {
-  if (!existsSync(verifier)) return null;
+  if (verifier === null || !existsSync(verifier)) return { kind: "no-verifier" };
   const version = await python(["-c", "import sys; sys.exit(sys.version_info < (3, 11))"]);
-  if (version.code !== 0) return null;
+  if (version.code !== 0) return { kind: "no-python" };
   const { code, words } = await python([verifier, "export", file, "--registry-key", registryKey, "--json"]);
-  return { agrees: code === 0, words };
+  return code === 0 ? { kind: "agrees" } : { kind: "disagrees", words };
 };

@@ -5,6 +5,7 @@ import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import process from "node:process";
 import { failed } from "../Failure.ts";
+import * as FirstLine from "./FirstLine.ts";
 import * as Launchd from "./Launchd.ts";
 import type { Manager, Service } from "./Service.ts";
 import { nameOf } from "./Service.ts";
@@ -12,7 +13,7 @@ import * as Systemd from "./Systemd.ts";
 
 /**
  * What a service keeps of the environment: how a network's own authority of certificates is told, without which its daemon connects
- * to nobody, and how the single file has itself started.
+ * to nobody, and what the first line of the single file sets, where somebody has set it otherwise.
  */
 const passedOn: ReadonlyArray<readonly [name: string, isPath: boolean]> = [
   ["NODE_EXTRA_CA_CERTS", true],
@@ -38,17 +39,27 @@ export const manager = (): Manager => {
 /** The daemon of a state folder, started by the program that this command is run by. */
 export const serviceOf = (path: string): Service => {
   const state = resolve(path);
-  const [, entry = ""] = process.argv;
+  const program = realpathSync(process.argv[1] ?? "");
+  const { environment, flags } = FirstLine.read(program);
+  const own = process.execArgv;
+  const kept = passedOn.flatMap(([name, isPath]) => {
+    const value = process.env[name];
+    return value === undefined || value === "" ? [] : [[name, isPath ? resolve(value) : value] as const];
+  });
   return {
     name: nameOf(state),
     state,
-    command: [process.execPath, ...process.execArgv, realpathSync(entry), "daemon", "--state", state],
-    environment: Object.fromEntries(
-      passedOn.flatMap(([name, isPath]) => {
-        const value = process.env[name];
-        return value === undefined || value === "" ? [] : [[name, isPath ? resolve(value) : value]];
-      }),
-    ),
+    // By `node FILE` the flags of the first line were left out. Whoever gave others keeps them: of two, the later one counts.
+    command: [
+      process.execPath,
+      ...flags.filter((flag) => !own.includes(flag)),
+      ...own,
+      program,
+      "daemon",
+      "--state",
+      state,
+    ],
+    environment: { ...environment, ...Object.fromEntries(kept) },
   };
 };
 

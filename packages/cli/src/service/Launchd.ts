@@ -11,8 +11,9 @@ const plain = (text: string): string =>
 const string = (text: string): string => `<string>${escaped(text)}</string>`;
 
 /**
- * Numbers are decimal there: 63 is 0077. What the daemon says on its outputs stands in its log as well, which has bounds; a file
- * of launchd's has none.
+ * Numbers are decimal there: 63 is 0077. launchd tries for ever and knows no exit codes to leave alone, so it tries twice a minute
+ * at most; after a longer run it starts at once. What the daemon says on its outputs stands in its log as well, which has bounds; a
+ * file of launchd's has none.
  */
 const textOf = ({ name, command, environment }: Service): string => {
   const variables = Object.entries(environment)
@@ -34,7 +35,7 @@ const textOf = ({ name, command, environment }: Service): string => {
   <dict>
     <key>SuccessfulExit</key><false/>
   </dict>
-  <key>ThrottleInterval</key><integer>10</integer>
+  <key>ThrottleInterval</key><integer>30</integer>
   <key>ExitTimeOut</key><integer>10</integer>
   <key>Umask</key><integer>63</integer>
   <key>StandardOutPath</key><string>/dev/null</string>
@@ -63,6 +64,7 @@ export const create = (home: string, uid: number): Manager => {
       ["launchctl", "kickstart", "-k", `${domain}/${name}`],
     ],
     stopping: (name) => [["launchctl", "bootout", `${domain}/${name}`]],
+    linksOf: () => [],
     afterRemoval: [],
     standing: async (name) => {
       const answer = await capture(["launchctl", "print", `${domain}/${name}`]);
@@ -78,6 +80,8 @@ export const create = (home: string, uid: number): Manager => {
         detail: state,
       };
     },
+    unasked:
+      "launchd starts this in a session at the Mac itself: log in there as that user, not by ssh or su alone.",
     advice: "It runs while you are logged in.",
   };
 };

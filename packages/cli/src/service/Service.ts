@@ -41,9 +41,13 @@ export interface Manager {
   readonly starting: (name: string) => ReadonlyArray<Step>;
   /** What stops the daemon, before its unit goes. */
   readonly stopping: (name: string) => ReadonlyArray<Step>;
+  /** What points to the unit once it was put in force; gone with it. */
+  readonly linksOf: (name: string) => ReadonlyArray<string>;
   /** What is to be done once the unit is gone. */
   readonly afterRemoval: ReadonlyArray<Step>;
   readonly standing: (name: string) => Promise<Standing>;
+  /** What a person can do where the manager cannot be asked. */
+  readonly unasked: string;
   /** For a person, once it is installed. */
   readonly advice: string;
 }

@@ -20,7 +20,12 @@ const commandIn = (text: string): Service["command"] => {
   });
 };
 
-/** A daemon that may not start as it is configured, or whose folder another one has, is tried a few times and then left. */
+/**
+ * Tried for ever, and soon once a minute alone: a full disk, a port or a folder that another program has, a Node that is just being
+ * installed, and a setting that its owner corrects are over without anybody saying so to systemd. Nothing mends a wrong command
+ * line or a Node that is too old (2), nor a flag that this Node does not know (9). The two lines about steps are for systemd 254
+ * and newer; an older one says that it does not know them, and tries every five seconds.
+ */
 const textOf = ({
   state,
   command,
@@ -28,8 +33,7 @@ const textOf = ({
 }: Service): string => `# Written by \`social-harness service install\`.
 [Unit]
 Description=Social Harness endpoint of ${state.replaceAll("%", "%%")}
-StartLimitIntervalSec=120
-StartLimitBurst=10
+StartLimitIntervalSec=0
 
 [Service]
 Type=exec
@@ -37,8 +41,10 @@ ExecStart=${commandOf(command)}
 ${Object.entries(environment)
   .map(([name, value]) => `Environment=${quoted(`${name}=${value}`)}\n`)
   .join("")}Restart=on-failure
-RestartSec=2
-RestartPreventExitStatus=2
+RestartSec=5
+RestartSteps=4
+RestartMaxDelaySec=60
+RestartPreventExitStatus=2 9
 TimeoutStopSec=10
 UMask=0077
 NoNewPrivileges=yes
@@ -78,7 +84,10 @@ export const create = (configHome: string): Manager => ({
   commandIn,
   starting: (name) => [user("daemon-reload"), user("enable", unitOf(name)), user("restart", unitOf(name))],
   stopping: (name) => [user("disable", "--now", unitOf(name))],
+  linksOf: (name) => [join(configHome, "systemd", "user", "default.target.wants", unitOf(name))],
   afterRemoval: [user("daemon-reload")],
   standing,
+  unasked:
+    "systemd of a user answers in a log-in of that user alone: log in as the user (ssh, or `machinectl shell USER@`; not su), or, where one is logged in or lingers (`loginctl enable-linger USER`), first `export XDG_RUNTIME_DIR=/run/user/$(id -u)`. A server or a container may want a unit of the system instead: docs/installing.md has one.",
   advice: "It runs while you are logged in. To have it run always: loginctl enable-linger",
 });

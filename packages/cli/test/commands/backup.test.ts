@@ -1,7 +1,7 @@
 // `backup` and `restore` as their owner types them: under traffic, after a kill, and where they refuse.
 
 import { once } from "node:events";
-import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { afterAll, expect } from "vitest";
@@ -145,5 +145,29 @@ verifies(
     expect(failureOf(later).message).toContain("restore it with the program that wrote it");
     expect(existsSync(join(root, "new"))).toBe(false);
     expect(readdirSync(root).filter((name) => name.includes("unfinished"))).toEqual([]);
+  },
+);
+
+verifies(
+  "RUN-284",
+  "a backup goes into no state folder that it is of, whatever path leads there",
+  async () => {
+    const before = readdirSync(bob).toSorted();
+    const door = join(root, "door");
+    symlinkSync(bob, door);
+    for (const [inside, state] of [
+      [join(bob, "copy"), bob],
+      [join(bob, "logs", "some", "where"), bob],
+      [join(door, "copy"), bob],
+      [join(bob, "copy"), door],
+      [`${bob}/../bob/copy`, bob],
+    ] as const) {
+      const ended = await runHere(["backup", inside, "--state", state, "--json"]);
+      expect([ended.code, failureOf(ended).reason]).toEqual([1, "state-not-allowed"]);
+      expect(failureOf(ended).message).toContain("inside the state folder");
+    }
+    expect(readdirSync(bob).toSorted()).toEqual(before);
+    // A neighbour whose name begins in the same way is elsewhere.
+    expect(await json("backup", `${bob}-copy`, "--state", bob)).toMatchObject({ kind: "backed-up" });
   },
 );

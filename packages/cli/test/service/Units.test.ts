@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
+import * as FirstLine from "../../src/service/FirstLine.ts";
 import * as Launchd from "../../src/service/Launchd.ts";
 import { isWritable, nameOf, type Service } from "../../src/service/Service.ts";
 import * as Systemd from "../../src/service/Systemd.ts";
@@ -27,10 +28,21 @@ const service: Service = {
   ],
   environment: { NODE_EXTRA_CA_CERTS: "/etc/50% ca.pem" },
 };
+const systemd = Systemd.create(join(folder, "config"));
+/** What systemd's own checker complains of in a unit. Other units of the machine are not ours. */
+const complaintsOf = (path: string): ReadonlyArray<string> =>
+  spawnSync("systemd-analyze", ["verify", "--user", "--man=no", path], {
+    encoding: "utf8",
+    env: { ...process.env, XDG_RUNTIME_DIR: folder },
+  })
+    .stderr.split("\n")
+    .filter((line) => line.includes(service.name))
+    // Those two came with systemd 254; one before it goes without.
+    .filter((line) => !/'Restart(Steps|MaxDelaySec)'.*ignoring/.test(line));
 const has = (program: string): boolean => spawnSync(program, ["--version"]).error === undefined;
 
 verifies("RUN-151", "a systemd unit writes every path so that systemd reads it as it is", ({ skip }) => {
-  const manager = Systemd.create(join(folder, "config"));
+  const manager = systemd;
   const text = manager.textOf(service);
   expect(text).toContain(`"--state" "${folder}/it's 100%% \\"odd\\" $$HOME \\\\ & <café>"\n`);
   expect(text).toContain('Environment="NODE_EXTRA_CA_CERTS=/etc/50%% ca.pem"\n');
@@ -41,18 +53,46 @@ verifies("RUN-151", "a systemd unit writes every path so that systemd reads it a
   if (!has("systemd-analyze")) return skip("this machine has no systemd-analyze");
   mkdirSync(join(path, ".."), { recursive: true });
   writeFileSync(path, text);
-  const checked = spawnSync("systemd-analyze", ["verify", "--user", "--man=no", path], {
-    encoding: "utf8",
-    env: { ...process.env, XDG_RUNTIME_DIR: folder },
-  });
-  // Whatever it says of this unit is a complaint; other units of the machine are not ours.
-  expect(checked.stderr.split("\n").filter((line) => line.includes(service.name))).toEqual([]);
+  expect(complaintsOf(path)).toEqual([]);
   writeFileSync(path, text.replace("Restart=on-failure", "Restart=sometimes"));
-  const wrong = spawnSync("systemd-analyze", ["verify", "--user", "--man=no", path], {
-    encoding: "utf8",
-    env: { ...process.env, XDG_RUNTIME_DIR: folder },
+  expect(complaintsOf(path).join("\n")).toContain("restart specifier");
+});
+
+verifies("RUN-280", "no unit gives up while what is in the way may pass by itself", () => {
+  const text = systemd.textOf(service);
+  const settings = new Map(text.split("\n").map((line) => [line.split("=", 1)[0], line.split("=")[1]]));
+  expect(settings.get("Restart")).toBe("on-failure");
+  // Without a limit to the number of starts, however short the time between them is.
+  expect(settings.get("StartLimitIntervalSec")).toBe("0");
+  expect(Number(settings.get("RestartSec"))).toBeGreaterThanOrEqual(5);
+  expect(Number(settings.get("RestartMaxDelaySec"))).toBeLessThanOrEqual(60);
+  expect(settings.get("RestartPreventExitStatus")).toBe("2 9");
+  const list = Launchd.create("/srv/ada", 501).textOf(service);
+  expect(list).toContain("<key>SuccessfulExit</key><false/>");
+  expect(Number(/<key>ThrottleInterval<\/key><integer>(\d+)</.exec(list)?.[1])).toBeGreaterThanOrEqual(30);
+});
+
+verifies("RUN-280", "the exit codes that a unit leaves alone are those of a wrong command line", () => {
+  const ended = (...words: ReadonlyArray<string>) => spawnSync(process.execPath, words).status;
+  const program = join(import.meta.dirname, "../../bin/social-harness.js");
+  expect(ended("--no-such-flag-of-node", program, "daemon")).toBe(9);
+  expect(ended(program, "daemon", "--no-such-flag")).toBe(2);
+  // A folder without keys may get some.
+  expect(ended(program, "daemon", "--state", join(folder, "none"))).toBe(1);
+});
+
+verifies("RUN-283", "how a program has itself started is read from its first line", () => {
+  const program = join(folder, "program.mjs");
+  const of = (line: string) => {
+    writeFileSync(program, `${line}\nrest --not-a-flag\n`);
+    return FirstLine.read(program);
+  };
+  expect(of("#!/usr/bin/env -S A=1 B_=x=y node --small --size=16")).toEqual({
+    environment: { A: "1", B_: "x=y" },
+    flags: ["--small", "--size=16"],
   });
-  expect(wrong.stderr).toContain("restart specifier");
+  for (const line of ["#!/usr/bin/env node", "#!/usr/bin/node", "import 1;", ""])
+    expect(of(line)).toEqual({ environment: {}, flags: [] });
 });
 
 verifies("RUN-151", "a launchd property list is XML that holds every word as it is", () => {

@@ -3,8 +3,8 @@
 // would make one good again that was changed since; so does whatever a start makes anew. Implements RUN-180 to RUN-182.
 
 import { backup, DatabaseSync } from "node:sqlite";
-import { closeSync, existsSync, lstatSync, openSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { closeSync, existsSync, lstatSync, openSync, realpathSync } from "node:fs";
+import { basename, dirname, join, resolve, sep } from "node:path";
 import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { timestampOf } from "@social-harness/registry/Timestamp";
@@ -94,6 +94,25 @@ const isTaken = (path: string): boolean => {
   }
 };
 
+/** The path without symlinks, as far as it exists. */
+const realOf = (path: string): string => {
+  try {
+    return realpathSync(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(realOf(parent), basename(path));
+  }
+};
+
+/** Whoever loses or deletes the folder would lose such a backup with it. */
+const demandOutside = (target: string, { path }: StateFolder): void => {
+  if (!`${realOf(target)}${sep}`.startsWith(`${realOf(path)}${sep}`)) return;
+  throw new StateError(
+    "not-allowed",
+    `${target} is inside the state folder, and would be lost with it: give a folder elsewhere, best on another disk`,
+  );
+};
+
 /**
  * Writes the backup of a state folder to `path`, where nothing may be. Rejects with `StateError`, `StoreError` or
  * `ConfigurationError`, and then there is nothing under that name.
@@ -110,6 +129,7 @@ export const write = async (
       `${target} is there already: a backup replaces nothing, give another folder`,
     );
   }
+  demandOutside(target, folder);
   const owner = ownerOf(folder);
   return StagedFolder.publish(target, async (staging) => {
     const copy = at(staging);

@@ -12,7 +12,7 @@ export type StateReason =
   | "malformed"
   /** A file of another version of this program. */
   | "other-version"
-  /** A file that counts only for a daemon that was started to take it. */
+  /** A file that counts only for a daemon that was started to take it, or a place where nothing of the kind belongs. */
   | "not-allowed"
   /** Another daemon holds the folder. */
   | "held"
