@@ -4,12 +4,15 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Command } from "commander";
+import * as Configuration from "@social-harness/endpoint/state/Configuration";
 import * as PrivateFile from "@social-harness/endpoint/state/PrivateFile";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
+import * as Tokens from "@social-harness/endpoint/state/Tokens";
 import { act, define, exampleLines, withState, type Context } from "../Command.ts";
-import { pathOf, type StateOptions } from "../daemon/Profile.ts";
+import * as Port from "../daemon/Port.ts";
+import { joinFirst, pathOf, type StateOptions } from "../daemon/Profile.ts";
 import * as Running from "../daemon/Running.ts";
-import { demandFreePort, demandStartable } from "../daemon/Startable.ts";
+import { demandStartable } from "../daemon/Startable.ts";
 import { Failure, failed } from "../Failure.ts";
 import { capture } from "../service/Capture.ts";
 import * as Host from "../service/Host.ts";
@@ -65,11 +68,15 @@ const unasked = (manager: Manager, { detail }: Standing, what: string): Failure 
 
 /** What would keep the daemon from starting is told now, and not in a log that nobody looks at. */
 const demandReady = async (service: Service, { active, pid }: Standing, options: Options): Promise<void> => {
-  const { path } = StateFolder.at(service.state);
+  const folder = StateFolder.at(service.state);
+  const { path } = folder;
+  if (!existsSync(path)) throw failed("no-folder", `there is no folder ${path}`, joinFirst);
   // The service gets none of this environment, so only the file counts.
-  const { port } = demandStartable(StateFolder.at(path));
+  const configuration = Configuration.load(folder, {});
+  Tokens.demandUsable(folder, configuration.mode);
+  await demandStartable(folder, configuration, false);
   const holder = holderOf(options);
-  if (holder === null && active !== true) return demandFreePort(port);
+  if (holder === null && active !== true) await Port.demandFree(folder, configuration.port, null);
   if (holder === null || holder === pid) return;
   throw failed(
     "daemon-running",
