@@ -300,13 +300,61 @@ verifies("IDN-29", "healthz says that the process runs, readyz that its log can 
   expect([(await get("/healthz")).status, (await get("/readyz")).status]).toEqual([200, 200]);
   failing = true;
   expect((await get("/healthz")).status).toBe(200);
-  expectError(await get("/readyz"), "unavailable");
+  const unready = await get("/readyz");
+  expect([unready.status, unready.text]).toEqual([503, '{"cause":"log-unavailable","status":"not-ready"}']);
   expectError(await send(url, Wire.lookupPath, lookup), "unavailable");
   expectError(await sendJson(url, Wire.registerPath, agentOf("alice").registration), "unavailable");
   expect(lines.some(({ event, level }) => event === "log_unusable" && level === "error")).toBe(true);
   failing = false;
   expect((await get("/readyz")).text).toBe('{"status":"ok"}');
 });
+
+verifies(
+  ["RUN-294", "RUN-295"],
+  "a Registry whose log is damaged while it runs says so once and with what is known of it, in the measurements too",
+  async () => {
+    let failure: LogError | null = null;
+    const log = openMemoryLog();
+    const flaky: Log = {
+      ...log,
+      read: (stream, from, limit) =>
+        failure === null ? log.read(stream, from, limit) : Promise.reject(failure),
+    };
+    const { url, lines } = await startNetwork({
+      log: flaky,
+      mayReadMetrics: () => true,
+      aboutLog: (error) => ({
+        file: "/net/registry.sqlite",
+        ...(error === null ? {} : { next: "restore it" }),
+      }),
+    });
+    const get = (path: string) => send(url, path, null, { method: "GET" });
+    const usable = async () =>
+      /^social_harness_registry_log_usable (\d)$/m.exec((await get("/metrics")).text)?.[1];
+    expect(await usable()).toBe("1");
+    failure = new LogError("damaged", "no sound database");
+    for (let n = 0; n < 3; n++) expectError(await send(url, Wire.lookupPath, lookup), "unavailable");
+    const unready = await get("/readyz");
+    expect([unready.status, JSON.parse(unready.text)]).toEqual([
+      503,
+      { status: "not-ready", cause: "log-damaged" },
+    ]);
+    expect(await usable()).toBe("0");
+    const said = () => lines.filter(({ level }) => level !== "info");
+    const file = "/net/registry.sqlite";
+    expect(said()).toMatchObject([
+      {
+        event: "log_unusable",
+        fields: { reason: "damaged", explanation: "no sound database", file, next: "restore it" },
+      },
+    ]);
+    // Nobody registers, and it is over all the same.
+    failure = null;
+    expect((await get("/readyz")).status).toBe(200);
+    expect(await usable()).toBe("1");
+    expect(said().at(-1)).toMatchObject({ event: "log_works_again", fields: { file } });
+  },
+);
 
 verifies("RUN-146", "counts are for whoever may read them, and name no agent", async () => {
   const { url } = await startNetwork({
