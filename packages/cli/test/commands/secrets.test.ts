@@ -157,6 +157,8 @@ verifies(
       textOf(ada, "runtime-token"),
       textOf(bob, "owner-token"),
       textOf(data, "metrics-token"),
+      textOf(ada, "metrics-token"),
+      textOf(bob, "metrics-token"),
     ];
     const [owner, runtime] = tokens as [string, string];
 
@@ -211,6 +213,8 @@ verifies(
     const pages: ReadonlyArray<readonly [string, string]> = [
       [new URL("/metrics", adaDaemon.ready["mcpUrl"]).href, owner],
       [new URL("/readyz", adaDaemon.ready["mcpUrl"]).href, owner],
+      [new URL("/metrics", adaDaemon.ready["mcpUrl"]).href, tokens[4] as string],
+      [new URL("/readyz", adaDaemon.ready["mcpUrl"]).href, tokens[4] as string],
       [`${network.ready["registryUrl"]}/metrics`, tokens[3] as string],
       [`${network.ready["routerUrl"]?.replace("ws:", "http:")}/metrics`, tokens[3] as string],
     ];
