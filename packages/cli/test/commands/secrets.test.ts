@@ -219,10 +219,10 @@ verifies(
       [`${network.ready["routerUrl"]?.replace("ws:", "http:")}/metrics`, tokens[3] as string],
     ];
     for (const [page, token] of pages) {
-      const ask = () => fetch(page, { headers: { authorization: `Bearer ${token}` } });
+      const look = () => fetch(page, { headers: { authorization: `Bearer ${token}` } });
       // The daemon has just begun: it may still be on its way to the Router.
-      await expect.poll(async () => (await ask()).status, { timeout: 30_000 }).toBe(200);
-      const answer = await ask();
+      await expect.poll(async () => (await look()).status, { timeout: 30_000 }).toBe(200);
+      const answer = await look();
       left.push(await answer.text());
     }
     for (const words of [
