@@ -63,6 +63,19 @@ export const tryAgain =
 /** A next step of the endpoint, which stands behind a colon there. */
 export const sentence = (next: string): string => `${next.charAt(0).toUpperCase()}${next.slice(1)}.`;
 
+type Source = "flag" | "variable" | "file";
+
+/** Where the setting stands that an issue names. */
+const sourceOf = (path: string): Source => {
+  if (path.startsWith("--")) return "flag";
+  return path.startsWith("SOCIAL_HARNESS_") ? "variable" : "file";
+};
+
+const whereOf = (sources: ReadonlySet<Source>): string =>
+  (sources.has("variable")
+    ? "; a SOCIAL_HARNESS_ variable stands in the environment: unset it, or set it anew"
+    : "") + (sources.has("file") ? "; config.json stands in the state folder" : "");
+
 /**
  * The failure that stands for anything thrown. Errors of the state folder and the configuration say the next step
  * themselves; whatever nobody foresaw is a defect, in its own words.
@@ -74,10 +87,11 @@ export const ofUnknown = (error: unknown): Failure => {
     return failed(`${kind}-${error.reason}`, error.what, sentence(error.next), error);
   }
   if (error instanceof ConfigurationError) {
-    const isUsage = error.issues.every(({ path }) => path.startsWith("--"));
+    const sources = new Set(error.issues.map(({ path }) => sourceOf(path)));
+    const isUsage = sources.size === 1 && sources.has("flag");
     const next = isUsage
       ? "Correct it: `social-harness daemon --help` shows what each flag takes."
-      : "Correct what is named there; config.json stands in the state folder.";
+      : `Correct what is named there${whereOf(sources)}.`;
     const fields = { reason: "configuration-invalid", message: error.message, next };
     return new Failure(isUsage ? 2 : 1, fields, { cause: error });
   }

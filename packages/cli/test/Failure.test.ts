@@ -35,6 +35,21 @@ verifies(
   },
 );
 
+verifies(
+  "RUN-293",
+  "the next step after a setting that is off speaks of the place where it stands, and of no other",
+  () => {
+    const next = (...paths: ReadonlyArray<string>) =>
+      ofUnknown(new ConfigurationError(paths.map((path) => ({ path, message: "expected another one" }))))
+        .next;
+    const variable = next("SOCIAL_HARNESS_PRT");
+    expect(variable).toContain("in the environment");
+    expect(variable).not.toContain("config.json");
+    expect(next("config.json: port")).not.toContain("environment");
+    expect(next("SOCIAL_HARNESS_PRT", "config.json: port")).toMatch(/environment.*config\.json/);
+  },
+);
+
 verifies("RUN-02", "a failure in other words keeps what is not said anew, its code and its cause", () => {
   const failure = failed("refused", "it was refused", "Ask.", new Error("cause"));
   const other = failure.with({ next: "Ask again.", details: { postId: "pst_" } });

@@ -8,6 +8,20 @@ const unavailable = new Set([3, 5, 6, 7, 8, 9, 10, 13, 14, 15, 22]);
 /** CORRUPT, NOTADB. */
 const damaged = new Set([11, 26]);
 
+/** What keeps a log from its work, in one word. */
+export type LogFault = "full" | "read-only" | "locked" | "input-output" | "damaged" | "unavailable";
+
+const faults: Readonly<Record<number, LogFault>> = {
+  5: "locked", // BUSY
+  6: "locked", // LOCKED
+  8: "read-only", // READONLY
+  10: "input-output", // IOERR
+  11: "damaged", // CORRUPT
+  13: "full", // FULL
+  15: "locked", // PROTOCOL: the locks of the write-ahead log
+  26: "damaged", // NOTADB
+};
+
 /** What is the matter and what helps, where SQLite's own words say less. */
 const explanations: Readonly<Record<number, string>> = {
   5: "another program holds it locked; end it",
@@ -45,4 +59,12 @@ export const guarded = <T>(work: () => T): T => {
   } catch (cause) {
     throw faultOf(cause) ?? cause;
   }
+};
+
+/** The word for whatever a use of the log threw. */
+export const wordOf = (error: unknown): LogFault => {
+  const cause = error instanceof LogError ? error.cause : error;
+  const fault = faults[resultCodeOf(cause) ?? 0];
+  if (fault !== undefined) return fault;
+  return error instanceof LogError && error.reason === "damaged" ? "damaged" : "unavailable";
 };

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import type { Log } from "@social-harness/log/Log";
 import { openMemoryLog } from "@social-harness/log/MemoryLog";
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
@@ -17,6 +17,7 @@ import type { AdmissionCredential, Random } from "@social-harness/registry/Admis
 import { makeRegistryClient, type RegistryClient } from "@social-harness/registry/client/RegistryClient";
 import { makeInvites, type Invites } from "@social-harness/registry/Invites";
 import * as Registration from "@social-harness/registry/Registration";
+import * as Wire from "@social-harness/registry/Wire";
 import {
   startRegistry,
   type RegistryOptions,
@@ -151,3 +152,10 @@ export const sendJson = (
 export const bearer = (credential: AdmissionCredential | string): Record<string, string> => ({
   authorization: `Bearer ${credential}`,
 });
+
+/** That the answer is this one of the closed errors, and nothing else. */
+export const expectError = ({ status, text, headers }: RawAnswer, code: Wire.ErrorCode): void => {
+  expect([status, text]).toEqual([Wire.statusOf[code], `{"error":"${code}"}`]);
+  expect(headers.get("content-type")).toBe("application/json");
+  expect(headers.get("cache-control")).toBe("no-store");
+};

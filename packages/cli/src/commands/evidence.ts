@@ -1,4 +1,4 @@
-// `evidence`: what this endpoint has caught its Router at: orders that were signed twice, and logs that ended.
+// `evidence`: what this endpoint has caught its Router at, orders that were signed twice, and how its logs ended.
 // Implements RUN-46.
 
 import type { Command } from "commander";
@@ -12,7 +12,7 @@ export const evidence = (parent: Command): void => {
   const command = withState(
     define(parent, {
       name: "evidence",
-      summary: "show what the Router was caught at: orders signed twice, logs that ended",
+      summary: "show the proofs kept against the Router, and how its logs ended",
       examples: [
         ["evidence", "for a person"],
         ["evidence --json", "with the Router's signatures, which anyone who has its key can check"],

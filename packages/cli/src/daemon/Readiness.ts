@@ -4,6 +4,8 @@ import * as Schema from "effect/Schema";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
 import * as AgentName from "@social-harness/protocol/identity/AgentName";
 import { PostId } from "@social-harness/protocol/identity/Identifier";
+import { failed } from "../Failure.ts";
+import { visible } from "../text/Visible.ts";
 import * as OwnerCall from "./OwnerCall.ts";
 import { webhookFields } from "./ToolResults.ts";
 
@@ -58,6 +60,19 @@ const Health = Schema.Struct({
 });
 export type Health = typeof Health.Type;
 
-const decode = Closed.decoder(Health);
+/** What every service says of itself; a daemon that cannot read its store says no more. */
+const standing = { status: Schema.String, cause: Schema.optionalKey(Schema.String) };
 
-export const read = (served: OwnerCall.Served): Promise<Health> => OwnerCall.call(served, "/readyz", decode);
+const decode = Closed.decoder(
+  Schema.Union([Schema.Struct({ ...standing, ...Health.fields }), Schema.Struct(standing)]),
+);
+
+export const read = async (served: OwnerCall.Served): Promise<Health> => {
+  const { status: _, cause = "", ...health } = await OwnerCall.call(served, "/readyz", decode);
+  if ("registered" in health) return health;
+  throw failed(
+    "not-ready",
+    `the daemon cannot say how it stands (${visible(cause)})`,
+    "Its log says why: `social-harness logs`.",
+  );
+};

@@ -31,8 +31,10 @@ const freeBytesLow = 512 * megabyte;
 
 const folderOf = (folder: StateFolder): Finding => {
   if (!existsSync(folder.path)) return broken("folder", `there is no folder ${folder.path}`, joinFirst);
-  const { path, identity, configuration, database, lock, ownerToken, runtimeToken, firewall } = folder;
-  for (const one of [path, identity, configuration, database, lock, ownerToken, runtimeToken, firewall]) {
+  const { path, identity, configuration, database, lock, firewall } = folder;
+  const { ownerToken, runtimeToken, metricsToken } = folder;
+  const tokens = [ownerToken, runtimeToken, metricsToken];
+  for (const one of [path, identity, configuration, database, lock, firewall, ...tokens]) {
     if (existsSync(one)) PrivateFile.checkPrivate(one);
   }
   return ok("folder", `${path} and its files are their owner's alone`);

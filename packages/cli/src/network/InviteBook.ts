@@ -4,6 +4,7 @@ import { openSqliteLog } from "@social-harness/log/SqliteLog";
 import * as RegistrySchema from "@social-harness/registry/RegistrySchema";
 import { makeInvites, type Invites } from "@social-harness/registry/Invites";
 import * as Custody from "./Custody.ts";
+import * as LogCare from "./LogCare.ts";
 import * as NetworkFolder from "./NetworkFolder.ts";
 
 export const withInvites = async <A>(
@@ -12,7 +13,9 @@ export const withInvites = async <A>(
 ): Promise<A> => {
   const { folder, keys } = NetworkFolder.open(path);
   Custody.demandRegistry(folder);
-  const log = openSqliteLog(folder.registryLog, { keepsFileWhole: true, known: RegistrySchema.known });
+  const log = LogCare.using(folder, "Registry", () =>
+    openSqliteLog(folder.registryLog, { keepsFileWhole: true, known: RegistrySchema.known }),
+  );
   try {
     const invites = makeInvites({
       log,
@@ -22,7 +25,7 @@ export const withInvites = async <A>(
     });
     return await work(invites, () => NetworkFolder.description(folder, keys));
   } catch (error) {
-    throw Custody.explained(error, folder) ?? error;
+    throw LogCare.failureOf(folder, "Registry", error) ?? Custody.explained(error, folder) ?? error;
   } finally {
     await log.close();
   }

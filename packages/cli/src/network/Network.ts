@@ -1,6 +1,7 @@
 // A network in one process: Registry and Router over their two logs. The composition root of both services.
 
 import process from "node:process";
+import * as ProcessMeasures from "@social-harness/endpoint/operations/ProcessMeasures";
 import { openSqliteLog } from "@social-harness/log/SqliteLog";
 import * as RegistrySchema from "@social-harness/registry/RegistrySchema";
 import type { NetworkKeys } from "@social-harness/registry/NetworkKeys";
@@ -10,9 +11,11 @@ import * as RouterSchema from "@social-harness/router/service/RouterSchema";
 import { startRouter } from "@social-harness/router/service/Router";
 import type { Logger } from "@social-harness/registry/Logger";
 import { failed } from "../Failure.ts";
+import { version } from "../Version.ts";
 import * as Traces from "../traces/Traces.ts";
 import * as Custody from "./Custody.ts";
 import { routerUrlOf, type Exposure } from "./Exposure.ts";
+import * as LogCare from "./LogCare.ts";
 import * as MetricsToken from "./MetricsToken.ts";
 import type { NetworkFiles } from "./NetworkFiles.ts";
 import { acquire, random, type Reached } from "./NetworkFolder.ts";
@@ -56,6 +59,7 @@ export const start = async (
   { exposure, admission, mayBeLost, logger }: NetworkOptions,
 ): Promise<Network> => {
   const { host, registryPort, routerPort, tls, behindProxy, publicUrl } = exposure;
+  const startedAt = Date.now();
   const ends: Array<() => Promise<void>> = [];
   const close = async (): Promise<void> => {
     for (const end of ends.splice(0).reverse()) await end();
@@ -64,12 +68,13 @@ export const start = async (
   try {
     const lock = acquire(folder);
     ends.push(async () => lock.release());
-    const registryLog = openSqliteLog(folder.registryLog, {
-      keepsFileWhole: true,
-      known: RegistrySchema.known,
-    });
+    const registryLog = LogCare.using(folder, "Registry", () =>
+      openSqliteLog(folder.registryLog, { keepsFileWhole: true, known: RegistrySchema.known }),
+    );
     ends.push(() => registryLog.close());
-    const routerLog = openSqliteLog(folder.routerLog, { known: RouterSchema.known });
+    const routerLog = LogCare.using(folder, "Router", () =>
+      openSqliteLog(folder.routerLog, { known: RouterSchema.known }),
+    );
     ends.push(() => routerLog.close());
     let forgotten = 0;
     MetricsToken.ensure(folder, random);
@@ -82,29 +87,43 @@ export const start = async (
       mayReadMetrics: MetricsToken.reader(folder),
       ...(traces === null ? {} : { tracer: traces.tracer }),
     };
+    const surroundings = (name: string, what: string, path: string) => () => [
+      ...ProcessMeasures.ofFile(name, what, path),
+      ...ProcessMeasures.ofProcess(startedAt, version),
+    ];
     const registry = await startRegistry({
       ...shared,
+      aboutLog: LogCare.about(folder, "Registry"),
+      surroundings: surroundings("registry_log", "Registry's log", folder.registryLog),
       log: registryLog,
       keys,
       admission,
       listen: listen(registryPort),
       behindProxy,
       inspect: (registered) => {
-        forgotten = Custody.forgottenAgents(folder, registered, routerLog, mayBeLost);
+        forgotten = LogCare.using(folder, "Router", () =>
+          Custody.forgottenAgents(folder, registered, routerLog, mayBeLost),
+        );
       },
       ...(publicUrl === undefined ? {} : { publicUrl }),
     }).catch((cause: unknown) => {
-      throw Custody.explained(cause, folder) ?? cannotListen(host, registryPort, cause);
+      throw (
+        LogCare.failureOf(folder, "Registry", cause) ??
+        Custody.explained(cause, folder) ??
+        cannotListen(host, registryPort, cause)
+      );
     });
     ends.push(() => registry.close());
     const router = await startRouter({
       ...shared,
+      aboutLog: LogCare.about(folder, "Router"),
+      surroundings: surroundings("router_log", "Router's log", folder.routerLog),
       log: routerLog,
       signer: keys.router,
       registryKey: keys.registry.publicKey,
       listen: listen(routerPort),
     }).catch((cause: unknown) => {
-      throw cannotListen(host, routerPort, cause);
+      throw LogCare.failureOf(folder, "Router", cause) ?? cannotListen(host, routerPort, cause);
     });
     ends.push(() => router.close());
     return { registryUrl: registry.url, routerUrl: routerUrlOf(exposure, router.url), forgotten, close };

@@ -1,4 +1,5 @@
-// What a serving command has to say while it runs: one JSON object a line on stderr, which whoever supervises it keeps.
+// What a serving command has to say while it runs: one JSON object a line on stderr, which whoever supervises it keeps. Its
+// first three fields have the names and the order of an endpoint's log. Implements RUN-290.
 
 import process from "node:process";
 
@@ -15,5 +16,5 @@ export const logToStderr =
   (from: Level): Logger =>
   (level, event, fields = {}) => {
     if (ranks[level] < ranks[from]) return;
-    process.stderr.write(`${JSON.stringify({ at: new Date().toISOString(), level, event, ...fields })}\n`);
+    process.stderr.write(`${JSON.stringify({ time: new Date().toISOString(), level, event, ...fields })}\n`);
   };

@@ -43,6 +43,15 @@ const pendingLines = (health: Health): ReadonlyArray<string> => {
   ];
 };
 
+/** What the log of a Router did, for the reasons that this version knows. */
+const changes: Readonly<Record<string, string>> = {
+  "another-instance": "began anew",
+  "rolled-back": "went back",
+};
+
+export const changeWords = (reason: string): string =>
+  Object.hasOwn(changes, reason) ? (changes[reason] as string) : visible(reason);
+
 /** Another instance is over once all have gone on; a Router that went back may do it again. */
 const changeLines = (
   { style }: Output,
@@ -51,7 +60,7 @@ const changeLines = (
   if (routerChanged === null) return [];
   const { reason, at, explanation } = routerChanged;
   if (reason === "another-instance" && conversationsChanging === 0) return [];
-  const changed = `Router   ${style("yellow", visible(reason))} since ${localDate(at)}: ${visible(explanation)}`;
+  const changed = `Its log  ${style("yellow", changeWords(reason))} ${localDate(at)}: ${visible(explanation)}`;
   if (conversationsChanging === 0) return [changed];
   return [changed, `Rounds   ${count(conversationsChanging, "conversation")} yet to go on in a new round`];
 };
@@ -107,7 +116,7 @@ export const standingLines = (output: Output, health: Health, named: StateOption
     ...(routerEquivocations === 0
       ? []
       : [
-          `Router   ${caught} for ${count(routerEquivocations, "place")}; the proofs are kept: \`social-harness evidence\``,
+          `Caught   it ${caught} for ${count(routerEquivocations, "place")}; the proofs are kept: \`social-harness evidence\``,
         ]),
     ...changeLines(output, health),
     ...pendingLines(health),

@@ -30,6 +30,7 @@ describe("join", () => {
       "identity.json",
       "config.json",
       "owner-token",
+      "metrics-token",
       "registration.json",
       "endpoint.sqlite",
     ]) {

@@ -157,6 +157,8 @@ verifies(
       textOf(ada, "runtime-token"),
       textOf(bob, "owner-token"),
       textOf(data, "metrics-token"),
+      textOf(ada, "metrics-token"),
+      textOf(bob, "metrics-token"),
     ];
     const [owner, runtime] = tokens as [string, string];
 
@@ -211,12 +213,16 @@ verifies(
     const pages: ReadonlyArray<readonly [string, string]> = [
       [new URL("/metrics", adaDaemon.ready["mcpUrl"]).href, owner],
       [new URL("/readyz", adaDaemon.ready["mcpUrl"]).href, owner],
+      [new URL("/metrics", adaDaemon.ready["mcpUrl"]).href, tokens[4] as string],
+      [new URL("/readyz", adaDaemon.ready["mcpUrl"]).href, tokens[4] as string],
       [`${network.ready["registryUrl"]}/metrics`, tokens[3] as string],
       [`${network.ready["routerUrl"]?.replace("ws:", "http:")}/metrics`, tokens[3] as string],
     ];
     for (const [page, token] of pages) {
-      const answer = await fetch(page, { headers: { authorization: `Bearer ${token}` } });
-      expect([page, answer.status]).toEqual([page, 200]);
+      const look = () => fetch(page, { headers: { authorization: `Bearer ${token}` } });
+      // The daemon has just begun: it may still be on its way to the Router.
+      await expect.poll(async () => (await look()).status, { timeout: 30_000 }).toBe(200);
+      const answer = await look();
       left.push(await answer.text());
     }
     for (const words of [

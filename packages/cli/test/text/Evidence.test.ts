@@ -12,7 +12,7 @@ verifies(
   "evidence names the place of each proof and how each log ended, and shows no control",
   () => {
     expect(evidenceLines(output, { equivocations: [], formerRouters: [] }, {})).toEqual([
-      "Nothing was found.",
+      "The Router was caught at nothing.",
     ]);
     const heads = [
       { laneHead: "one", signature: "a" },
@@ -40,14 +40,25 @@ verifies(
       { state: "./ada" },
     );
     expect(lines).toEqual([
+      "Caught at, with its signatures as proof:",
       "two orders signed  agent:bob, place 7, by rti_a",
       "two orders signed  lane L, place 7, by rti_a",
+      "",
+      "How logs of the Router ended (only one that went back is a fault):",
       expect.stringMatching(
-        /^rolled-back at .* {2}rti_a, read up to 9, which then ended at 4\n {4}it\\u\{1b\}\[2J went back\.$/,
+        /^went back .* {2}after rti_a, read up to 9, which then ended at 4\n {4}it\\u\{1b\}\[2J went back\.$/,
       ),
       expect.stringMatching(
-        /^another-instance at .* {2}rti_a, read up to 9\n {4}`social-harness move --state \.\/ada`\.$/,
+        /^began anew .* {2}after rti_a, read up to 9\n {4}`social-harness move --state \.\/ada`\.$/,
       ),
     ]);
   },
 );
+
+verifies("RUN-292", "a Router whose log began anew is not said to have been caught", () => {
+  const term = { routerInstanceId: "rti_a", endedAt: "2026-07-28T00:00:00.000Z", cursor: 9, tail: null };
+  const formerRouters = [{ ...term, reason: "another-instance", explanation: "nothing is to be done" }];
+  const lines = evidenceLines(output, { equivocations: [], formerRouters }, {});
+  expect(lines[0]).toBe("The Router was caught at nothing.");
+  expect(lines.join("\n")).not.toContain("another-instance");
+});

@@ -51,7 +51,7 @@ verifies("RUN-17", "status says what waits, what is unread and that the Router w
     { state: "./my ada" },
   );
   expect(lines.slice(1)).toEqual([
-    "Router   signed two orders for 1 place; the proofs are kept: `social-harness evidence --state './my ada'`",
+    "Caught   it signed two orders for 1 place; the proofs are kept: `social-harness evidence --state './my ada'`",
     "Pending  7 posts, to agent:bob agent:cyd agent:dan agent:eve agent:fay, ...",
     "Inbox    1 item unread",
     "Contacts everyone",
@@ -139,12 +139,34 @@ verifies("RUN-17", "status says how the Router changed while that matters", () =
     standingLines(output, { ...healthy, routerChanged, ...more }, { state: "x" }).slice(1, -3);
   expect(of({})).toEqual([]);
   expect(of({ conversationsChanging: 2 })).toEqual([
-    expect.stringMatching(/^Router {3}another-instance since .*: it began anew$/),
+    expect.stringMatching(/^Its log {2}began anew .*: it began anew$/),
     "Rounds   2 conversations yet to go on in a new round",
   ]);
   expect(
     of({ routerChanged: { ...routerChanged, reason: "rolled-back", explanation: "`social-harness move`" } }),
-  ).toEqual([expect.stringMatching(/^Router {3}rolled-back since .*: `social-harness move --state x`$/)]);
+  ).toEqual([expect.stringMatching(/^Its log {2}went back .*: `social-harness move --state x`$/)]);
+});
+
+verifies("RUN-292", "no two lines of status have one name, and none shows a word for programs", () => {
+  const everything = {
+    ...healthy,
+    routerEquivocations: 2,
+    routerChanged: {
+      reason: "another-instance",
+      at: "2026-07-28T00:00:00.000Z",
+      explanation: "it began anew",
+    },
+    conversationsChanging: 1,
+    restored: { at: "2026-07-28T00:00:00.000Z", conversations: 0, addresses: [], explanation: "an old copy" },
+    storeTrouble: { reason: "full", since: "2026-07-28T00:00:00.000Z", explanation: "make room" },
+  };
+  const lines = standingLines(output, everything, {});
+  const names = lines.map((line) => line.slice(0, 9).trim()).filter((name) => name !== "");
+  expect(names).toEqual([...new Set(names)]);
+  expect(lines.join("\n")).not.toMatch(/another-instance|rolled-back/);
+  // A reason of a later daemon is shown as it is.
+  const routerChanged = { ...everything.routerChanged, reason: "melted" };
+  expect(standingLines(output, { ...everything, routerChanged }, {}).join("\n")).toContain("melted");
 });
 
 const postId = PostId.fromBytes(Buffer.alloc(32, 1));

@@ -9,3 +9,8 @@ export type Caller =
   | { readonly kind: "owner"; readonly mode: Mode }
   /** The host of the agent's model, with the one token that is made for it. */
   | { readonly kind: "runtime"; readonly mode: "credentials" };
+
+/** Whoever measures the endpoint, with the token for that: it sees how it does and what it counted, and speaks no MCP. */
+export interface Monitor {
+  readonly kind: "monitor";
+}

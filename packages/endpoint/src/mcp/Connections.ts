@@ -5,7 +5,7 @@
 
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Caller } from "./Caller.ts";
+import type { Caller, Monitor } from "./Caller.ts";
 import * as Limits from "./Limits.ts";
 
 export interface Room {
@@ -16,10 +16,12 @@ export interface Room {
 
 const roomDefault: Room = { strangersMax: Limits.strangersMax, shareMax: Limits.connectionsMax };
 
+type Kind = (Caller | Monitor)["kind"];
+
 export interface Connections {
   readonly opened: (socket: Socket) => void;
   /** The connection is this kind of caller's from now on; false when that kind has too many that are all in use. */
-  readonly admit: (socket: Socket, response: ServerResponse, kind: Caller["kind"]) => boolean;
+  readonly admit: (socket: Socket, response: ServerResponse, kind: Kind) => boolean;
 }
 
 /** How many requests are being answered on each connection, the one that was used longest ago first. */
@@ -38,10 +40,11 @@ const makeRoom = (share: Share, shareMax: number): boolean => {
 
 export const make = ({ strangersMax, shareMax }: Room = roomDefault): Connections => {
   const strangers: Share = new Map();
-  const shares: Readonly<Record<Caller["kind"], Share>> = {
+  const shares: Readonly<Record<Kind, Share>> = {
     local: new Map(),
     owner: new Map(),
     runtime: new Map(),
+    monitor: new Map(),
   };
   const all: ReadonlyArray<Share> = [strangers, ...Object.values(shares)];
   /** Takes the connection out of its place; returns how many requests it was answering. */

@@ -1,19 +1,19 @@
 // Who may speak at the loopback endpoint, decided from a request's head before a byte of its body is read: this
 // endpoint's own Host and Origin, a credential of the mode, a known path with its one method, and for whatever is not MCP
-// the owner. Implements MGT-01, MGT-02, MGT-07, MGT-14, MGT-16 to MGT-18, MGT-70 and RUN-142.
+// the owner, or for what is only seen whoever has the token for that. Implements MGT-01, MGT-02, MGT-07, MGT-14, MGT-16 to MGT-18, MGT-70, RUN-142 and RUN-297.
 
 import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Mode } from "../state/Configuration.ts";
 import type { Tokens } from "../state/Tokens.ts";
-import type { Caller } from "./Caller.ts";
+import type { Caller, Monitor } from "./Caller.ts";
 
 export const path = "/mcp";
-/** Says that the process answers, to the owner alone. */
+/** Says that the process answers, to the owner and to whoever measures the endpoint. */
 export const healthPath = "/healthz";
-/** Says how the endpoint stands, to its owner alone. */
+/** Says how the endpoint stands, to its owner; to whoever measures it whether it is ready. */
 export const readyPath = "/readyz";
-/** Shows what the endpoint counted, to the owner alone. */
+/** Shows what the endpoint counted, to the same two. */
 export const metricsPath = "/metrics";
 /** Shows what the Router was caught at, to the owner alone. */
 export const evidencePath = "/evidence";
@@ -43,7 +43,13 @@ const methods: ReadonlyMap<string, "GET" | "POST"> = new Map([
   [webhookTestPath, "POST"],
 ]);
 
-export type Verdict = { readonly kind: "admitted"; readonly caller: Caller } | Refusal;
+const monitored: ReadonlySet<string> = new Set([healthPath, readyPath, metricsPath]);
+
+/** Whether the path shows how the endpoint does and does nothing. */
+export const isMonitored = (target: string | undefined): boolean =>
+  target !== undefined && monitored.has(target);
+
+export type Verdict = { readonly kind: "admitted"; readonly caller: Caller } | Monitor | Refusal;
 
 export interface Refusal {
   readonly kind: "refused";
@@ -98,13 +104,17 @@ export interface Authority {
 const bearer = /^Bearer +(\S+)$/i;
 
 /** `authorization` as `only` found it. Null for nobody: a wrong credential, or none where one is needed. */
-const callerOf = (authorization: string | null | undefined, { mode, tokens }: Authority): Caller | null => {
+const callerOf = (
+  authorization: string | null | undefined,
+  { mode, tokens }: Authority,
+): Caller | Monitor | null => {
   if (authorization === null) return mode === "trusted-local" ? { kind: "local", mode } : null;
   const offered = bearer.exec(authorization ?? "")?.[1];
   if (offered === undefined) return null;
-  const { owner, runtime } = tokens();
-  const [isOwner, isRuntime] = [equals(offered, owner), equals(offered, runtime)];
+  const { owner, runtime, metrics } = tokens();
+  const [isOwner, isRuntime, isMonitor] = [owner, runtime, metrics].map((token) => equals(offered, token));
   if (isOwner) return { kind: "owner", mode };
+  if (isMonitor) return { kind: "monitor" };
   return isRuntime && mode === "credentials" ? { kind: "runtime", mode } : null;
 };
 
@@ -138,9 +148,12 @@ export const check = (request: IncomingMessage, port: number, authority: Authori
   if (caller === null) {
     return unauthorized(whyNobody(authorization, authority.mode));
   }
+  if (caller.kind === "monitor" && !isMonitored(target))
+    return unauthorized("This token shows /healthz, /readyz and /metrics alone.");
   const method = methods.get(target);
   if (method === undefined) return refusal(404, `The endpoint is at ${path}.`);
-  if (target !== path && caller.kind !== "owner") return unauthorized("The owner's token is needed.");
+  if (caller.kind !== "monitor" && target !== path && caller.kind !== "owner")
+    return unauthorized("The owner's token is needed.");
   if (request.method !== method) return refusal(405, onlyBy(target, method), { allow: method });
-  return { kind: "admitted", caller };
+  return caller.kind === "monitor" ? caller : { kind: "admitted", caller };
 };

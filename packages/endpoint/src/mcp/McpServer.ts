@@ -9,11 +9,10 @@ import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { Logger } from "@social-harness/router/Logger";
 import type { Tracer } from "@social-harness/router/Tracer";
 import type { EventConsumers } from "../operations/EventSubscription.ts";
-import { type Health, isReady } from "../operations/Health.ts";
+import type { Health } from "../operations/Health.ts";
 import type { Owner } from "../operations/Owner.ts";
 import type { Operations } from "../operations/Operations.ts";
 import { causeOf } from "../state/Log.ts";
-import { isStoreFailure } from "../store/Database.ts";
 import * as Call from "./Call.ts";
 import type { Caller } from "./Caller.ts";
 import * as Connections from "./Connections.ts";
@@ -25,6 +24,7 @@ import * as Gate from "./Gate.ts";
 import * as LargeAnswers from "./LargeAnswers.ts";
 import * as Limits from "./Limits.ts";
 import { codes, type McpError } from "./McpError.ts";
+import * as Monitoring from "./Monitoring.ts";
 import * as OwnerPaths from "./OwnerPaths.ts";
 import * as PendingStream from "./PendingStream.ts";
 import * as ProtocolServer from "./ProtocolServer.ts";
@@ -34,7 +34,7 @@ import * as Turns from "./Turns.ts";
 
 export interface McpServerOptions {
   readonly operations: Operations;
-  /** Served to the owner alone; throws when the store cannot be read. */
+  /** Served whole to the owner alone; throws when the store cannot be read. */
   readonly health: () => Health;
   /** The same. */
   readonly owner: Owner;
@@ -91,23 +91,6 @@ const refuse = (
 ): void => {
   outgoing.writeHead(status, { "content-type": "application/json", connection: "close", ...headers });
   outgoing.end(JSON.stringify({ jsonrpc: "2.0", id: null, error }));
-};
-
-/** 200 for an endpoint that does everything that it is for, so that a supervisor need not read the body. */
-const answerHealth = (outgoing: ServerResponse, { health, logger }: McpServerOptions): void => {
-  let standing: Health;
-  try {
-    standing = health();
-  } catch (error) {
-    if (!isStoreFailure(error)) logger("error", "the standing cannot be read", causeOf(error));
-    const message = "The endpoint's store cannot be read. Its log says why.";
-    return refuse(outgoing, 503, { code: codes.internalError, message });
-  }
-  outgoing.writeHead(isReady(standing) ? 200 : 503, {
-    "content-type": "application/json",
-    "cache-control": "no-store",
-  });
-  outgoing.end(JSON.stringify(standing));
 };
 
 const listening = (server: Server, { host, port }: McpServerOptions["listen"]): Promise<number> => {
@@ -237,14 +220,18 @@ export const startMcpServer = async (options: McpServerOptions): Promise<McpServ
       countRefusal(status);
       return refuse(outgoing, status, { code: codes.refused, message }, headers);
     }
+    const isMonitored = Gate.isMonitored(incoming.url);
+    if (closing && isMonitored) return Monitoring.answerStopping(outgoing);
     if (closing) return refuse(outgoing, 503, Envelope.stopping);
-    if (!connections.admit(incoming.socket, outgoing, verdict.caller.kind)) {
+    const { kind } = verdict.kind === "monitor" ? verdict : verdict.caller;
+    if (!connections.admit(incoming.socket, outgoing, kind)) {
       countRefusal(503);
       return refuse(outgoing, 503, crowded, { "retry-after": "1" });
     }
     if (expects === "something else") return refuse(outgoing, 417, unmet);
     if (expects === "to go on") outgoing.writeContinue();
-    if (incoming.url === Gate.readyPath) return answerHealth(outgoing, options);
+    if (verdict.kind === "monitor" || isMonitored)
+      return Monitoring.answer(incoming, outgoing, kind, options);
     if (incoming.url !== Gate.path) return OwnerPaths.answer(incoming, outgoing, options);
     const body = await RequestBody.read(incoming);
     if (!body.ok) return refuse(outgoing, body.status, { code: body.code, message: body.message });

@@ -1,12 +1,11 @@
-// The owner's paths beside MCP: that the process answers, what it counted, what the Router was caught at, a new round for a
-// conversation, the withdrawal of a post, a question that comes back, and the webhook's attempts and test. The gate has seen the
-// owner's token before anything comes here. Implements MGT-16 to MGT-18, ING-105, ING-106, RUN-142 and RUN-190.
+// The owner's paths beside MCP: what the Router was caught at, a new round for a conversation, the withdrawal of a post, a
+// question that comes back, and the webhook's attempts and test. The gate has seen the owner's token before anything comes
+// here. Implements MGT-16 to MGT-18, ING-105, ING-106 and RUN-190.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import * as Address from "@social-harness/protocol/address/Address";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
-import * as PrometheusText from "@social-harness/protocol/encoding/PrometheusText";
 import * as AgentName from "@social-harness/protocol/identity/AgentName";
 import { ConversationId, PostId } from "@social-harness/protocol/identity/Identifier";
 import type { Logger } from "@social-harness/router/Logger";
@@ -27,8 +26,7 @@ export interface OwnerPathsOptions {
 
 interface Reply {
   readonly status: number;
-  /** JSON, or a page of measurements. */
-  readonly body: object | string;
+  readonly body: object;
 }
 
 /** A path that takes a closed body and answers with a result, each kind of it under one status. */
@@ -92,8 +90,6 @@ const replyTo = async (incoming: IncomingMessage, { owner, logger }: OwnerPathsO
     if (incoming.url === Gate.webhookAttemptsPath) {
       return { status: 200, body: { attempts: owner.webhookAttempts() } };
     }
-    if (incoming.url === Gate.metricsPath) return { status: 200, body: owner.metrics() };
-    if (incoming.url === Gate.healthPath) return { status: 200, body: { status: "ok" } };
     return { status: 200, body: owner.evidence() };
   } catch (error) {
     if (error instanceof OperationError && error.reason === "not-registered") {
@@ -110,10 +106,6 @@ export const answer = async (
   options: OwnerPathsOptions,
 ): Promise<void> => {
   const { status, body } = await replyTo(incoming, options);
-  const isPage = typeof body === "string";
-  outgoing.writeHead(status, {
-    "content-type": isPage ? PrometheusText.mediaType : "application/json",
-    "cache-control": "no-store",
-  });
-  outgoing.end(isPage ? body : JSON.stringify(body));
+  outgoing.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" });
+  outgoing.end(JSON.stringify(body));
 };

@@ -162,6 +162,17 @@ export const read = (options: HealthOptions): Health => {
   };
 };
 
-/** Whether the endpoint does everything that is in its own hands: what waits for other members waits for them. */
-export const isReady = ({ registered, routerConnected, storeTrouble }: Health): boolean =>
-  registered && routerConnected && storeTrouble === null;
+/**
+ * In one word of a closed set why the endpoint does not do everything that is in its own hands; null when it does. What waits
+ * for other members waits for them.
+ */
+export const unreadyCause = ({
+  registered,
+  routerConnected,
+  routerTrouble,
+  storeTrouble,
+}: Health): string | null => {
+  if (storeTrouble !== null) return `store-${storeTrouble.reason}`;
+  if (!registered) return "unregistered";
+  return routerConnected ? null : `router-${routerTrouble?.reason ?? "connecting"}`;
+};

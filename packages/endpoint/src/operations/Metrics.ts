@@ -2,15 +2,15 @@
 // closed set of words of this program: no agent, address or id appears in it, so the number of series is bounded.
 // Implements RUN-142 to RUN-144.
 
-import { statSync } from "node:fs";
-import process from "node:process";
 import * as PrometheusText from "@social-harness/protocol/encoding/PrometheusText";
 import { type Verifier, verifierOf } from "@social-harness/protocol/identity/Signing";
 import type { Observer } from "../conversations/ActiveAgent.ts";
 import type { EndedIntent } from "../conversations/Conversations.ts";
+import { version } from "../Version.ts";
 import type { Attempt } from "./EventSubscription.ts";
 import type { Health } from "./Health.ts";
 import * as Histogram from "./Histogram.ts";
+import * as ProcessMeasures from "./ProcessMeasures.ts";
 
 export interface Metrics extends Observer {
   /** A call to the webhook's receiver came to an end. */
@@ -28,9 +28,6 @@ export interface Standing {
 
 /** From a message between two neighbours to a member that comes back after half a day. */
 const latencySeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600, 43_200];
-
-/** 0 for a file that is not there. */
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 const { single, counterBy } = PrometheusText;
 const gauge = (name: string, help: string, value: number): PrometheusText.Family =>
@@ -67,19 +64,8 @@ const standingOf = ({ health, database }: Standing): ReadonlyArray<PrometheusTex
     "0 while the firewall's file cannot be used.",
     Number(health.firewall?.file !== "unusable"),
   ),
-  gauge("store_bytes", "Size of the store's file.", sizeOf(database)),
-  gauge("store_wal_bytes", "Size of the store's write-ahead log.", sizeOf(`${database}-wal`)),
+  ...ProcessMeasures.ofFile("store", "store", database),
 ];
-
-const processOf = (startedAt: number): ReadonlyArray<PrometheusText.Family> => {
-  const { user, system } = process.cpuUsage();
-  const memory = process.memoryUsage.rss();
-  return [
-    single("gauge", "process_start_time_seconds", "When the endpoint started.", startedAt / 1_000),
-    single("counter", "process_cpu_seconds_total", "Processor time.", (user + system) / 1_000_000),
-    single("gauge", "process_resident_memory_bytes", "Resident memory.", memory),
-  ];
-};
 
 export const create = (startedAt: number): Metrics => {
   let certified = 0;
@@ -133,6 +119,10 @@ export const create = (startedAt: number): Metrics => {
         return verdict;
       }),
     text: (standing) =>
-      PrometheusText.encode([...standingOf(standing), ...counted(), ...processOf(startedAt)]),
+      PrometheusText.encode([
+        ...standingOf(standing),
+        ...counted(),
+        ...ProcessMeasures.ofProcess(startedAt, version),
+      ]),
   };
 };

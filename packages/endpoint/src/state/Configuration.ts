@@ -171,7 +171,7 @@ const variableLayer = (environment: Sources["environment"] = {}): Layer => {
   return {
     values: Object.fromEntries(values),
     nameOf: (field) => (fields.includes(field as Field) ? variableOf(field as Field) : field),
-    known: [...byName.keys()],
+    known: [...byName.keys(), ...folderVariables],
     listed: inText,
   };
 };

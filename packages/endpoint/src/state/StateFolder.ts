@@ -14,6 +14,7 @@ export interface StateFolder {
   readonly database: string;
   readonly ownerToken: string;
   readonly runtimeToken: string;
+  readonly metricsToken: string;
   readonly lock: string;
   readonly endpoint: string;
   /** Only where a daemon is run for tests of callbacks. */
@@ -32,6 +33,7 @@ export const at = (path: string): StateFolder => {
     database: join(folder, "endpoint.sqlite"),
     ownerToken: join(folder, "owner-token"),
     runtimeToken: join(folder, "runtime-token"),
+    metricsToken: join(folder, "metrics-token"),
     lock: join(folder, "lock"),
     endpoint: join(folder, "endpoint.json"),
     testCallbacks: join(folder, "test-callbacks.json"),

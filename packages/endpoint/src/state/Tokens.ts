@@ -1,6 +1,6 @@
-// The credentials that open the endpoint: a file for its owner, and in credentials mode another for the runtime that acts
-// for the agent. Each is made once and rotated by rewriting it. Both are read again on every use, so a rotation needs no
-// restart; a file that is not as it should be opens nothing. Implements RUN-20, MGT-70 and MGT-71.
+// The credentials that open the endpoint: a file for its owner, one for whoever measures it, and in credentials mode another
+// for the runtime that acts for the agent. Each is made once and rotated by rewriting it. All are read again on every use, so
+// a rotation needs no restart; a file that is not as it should be opens nothing. Implements RUN-20, MGT-70, MGT-71 and RUN-297.
 
 import * as Base64Url from "@social-harness/protocol/encoding/Base64Url";
 import type { Mode } from "./Configuration.ts";
@@ -17,19 +17,38 @@ const pattern = /^[A-Za-z0-9._~+/-]+=*$/;
 export interface Tokens {
   readonly owner: string | null;
   readonly runtime: string | null;
+  /** Shows how the endpoint does and what it counted, and opens nothing. */
+  readonly metrics: string | null;
 }
 
-interface Reading extends Tokens {
+const none: Tokens = { owner: null, runtime: null, metrics: null };
+
+interface Trouble {
+  /** Whose token is not good by it. */
+  readonly holders: ReadonlyArray<keyof Tokens>;
+  readonly error: StateError;
+}
+
+interface Reading {
+  readonly tokens: Tokens;
   /** What keeps a token from being good, and what to do; never what a file holds. */
-  readonly troubles: ReadonlyArray<StateError>;
+  readonly troubles: ReadonlyArray<Trouble>;
 }
 
-const filesOf = (folder: StateFolder, mode: Mode): ReadonlyArray<string> =>
-  mode === "credentials" ? [folder.ownerToken, folder.runtimeToken] : [folder.ownerToken];
+const files: Readonly<Record<keyof Tokens, "ownerToken" | "runtimeToken" | "metricsToken">> = {
+  owner: "ownerToken",
+  runtime: "runtimeToken",
+  metrics: "metricsToken",
+};
+
+/** Those that count in the mode, the owner's first. */
+const holdersOf = (mode: Mode): ReadonlyArray<keyof Tokens> =>
+  mode === "credentials" ? ["owner", "runtime", "metrics"] : ["owner", "metrics"];
 
 /** Makes the tokens of the mode that are not there yet. */
 export const ensure = (folder: StateFolder, mode: Mode, random: (byteCount: number) => Uint8Array): void => {
-  for (const path of filesOf(folder, mode)) PrivateFile.createOnce(path, Base64Url.encode(random(32)));
+  for (const holder of holdersOf(mode))
+    PrivateFile.createOnce(folder[files[holder]], Base64Url.encode(random(32)));
 };
 
 const missing = (path: string): StateError =>
@@ -47,40 +66,49 @@ const readFile = (path: string): string => {
   );
 };
 
-/** Tokens that are one and the same would make the runtime its own owner, so neither is good. */
-const sameToken = (folder: StateFolder): StateError =>
+/** Tokens that are one and the same would give the one holder what is the other's, so neither is good. */
+const sameToken = (one: string, other: string): StateError =>
   new StateError(
     "malformed",
-    `${folder.ownerToken} and ${folder.runtimeToken} hold the same token`,
+    `${one} and ${other} hold the same token`,
     "delete one and start the daemon again to make another",
   );
 
 const read = (folder: StateFolder, mode: Mode): Reading => {
-  const troubles: Array<StateError> = [];
-  const [owner = null, runtime = null] = filesOf(folder, mode).map((path) => {
+  const troubles: Array<Trouble> = [];
+  const found = new Map<keyof Tokens, string>();
+  for (const holder of holdersOf(mode)) {
     try {
-      return readFile(path);
+      found.set(holder, readFile(folder[files[holder]]));
     } catch (error) {
       if (!(error instanceof StateError)) throw error;
-      troubles.push(error);
-      return null;
+      troubles.push({ holders: [holder], error });
     }
-  });
-  if (owner === null || owner !== runtime) return { owner, runtime, troubles };
-  return { owner: null, runtime: null, troubles: [sameToken(folder)] };
+  }
+  const tokens: Record<keyof Tokens, string | null> = { ...none, ...Object.fromEntries(found) };
+  const held = [...found];
+  for (const [index, [one, token]] of held.entries()) {
+    for (const [other] of held.slice(index + 1).filter(([, another]) => another === token)) {
+      tokens[one] = null;
+      tokens[other] = null;
+      const error = sameToken(folder[files[one]], folder[files[other]]);
+      troubles.push({ holders: [one, other], error });
+    }
+  }
+  return { tokens, troubles };
 };
 
 /** The owner's token, for whoever calls the daemon of this folder. Throws the `StateError` that says why there is none. */
 export const ownerOf = (folder: StateFolder, mode: Mode): string => {
-  const { owner, troubles } = read(folder, mode);
-  if (owner !== null) return owner;
-  throw troubles[0] ?? missing(folder.ownerToken);
+  const { tokens, troubles } = read(folder, mode);
+  if (tokens.owner !== null) return tokens.owner;
+  throw troubles.find(({ holders }) => holders.includes("owner"))?.error ?? missing(folder.ownerToken);
 };
 
 /** Throws the first trouble with a file of the mode that a start would not mend by making the file. */
 export const demandUsable = (folder: StateFolder, mode: Mode): void => {
-  const trouble = read(folder, mode).troubles.find(({ reason }) => reason !== "missing");
-  if (trouble !== undefined) throw trouble;
+  const trouble = read(folder, mode).troubles.find(({ error }) => error.reason !== "missing");
+  if (trouble !== undefined) throw trouble.error;
 };
 
 /** Reads the tokens at each call, and says each trouble once for as long as it lasts. */
@@ -91,19 +119,19 @@ export const reader = (
 ): (() => Tokens) => {
   let said: ReadonlyArray<string> = [];
   return () => {
-    const { owner, runtime, troubles } = read(folder, mode);
-    const messages = troubles.map(({ message }) => message);
+    const { tokens, troubles } = read(folder, mode);
+    const messages = troubles.map(({ error }) => error.message);
     for (const message of messages) if (!said.includes(message)) say(message);
     said = messages;
-    return { owner, runtime };
+    return tokens;
   };
 };
 
 /** What may appear in no log: each file's token, whatever the mode, as long as it is one. */
 export const secrets = (folder: StateFolder): ReadonlyArray<string> =>
-  [folder.ownerToken, folder.runtimeToken].flatMap((path) => {
+  Object.values(files).flatMap((file) => {
     try {
-      return [readFile(path)];
+      return [readFile(folder[file])];
     } catch {
       return [];
     }

@@ -53,8 +53,10 @@ verifies(
       expect(readFileSync(join(target, name))).toEqual(readFileSync(join(folder.path, name)));
     }
     expect(await Manifest.read(target)).toEqual(manifest);
-    const token = readFileSync(folder.ownerToken);
-    for (const bytes of filesIn(target).values()) expect(bytes.includes(token)).toBe(false);
+    for (const path of [folder.ownerToken, folder.runtimeToken, folder.metricsToken]) {
+      const token = readFileSync(path);
+      for (const bytes of filesIn(target).values()) expect(bytes.includes(token)).toBe(false);
+    }
     expect(readdirSync(dirname(target)).toSorted()).toEqual(["copy", "state"]);
   },
 );

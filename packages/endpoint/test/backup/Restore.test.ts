@@ -83,7 +83,8 @@ verifies(
       expect(statSync(join(target, name)).mode & 0o077, name).toBe(0);
     }
     expect(readFileSync(join(target, ".gitignore"), "utf8")).toBe("*\n");
-    expect(existsSync(join(target, "owner-token"))).toBe(false);
+    for (const name of ["owner-token", "runtime-token", "metrics-token"])
+      expect(existsSync(join(target, name))).toBe(false);
     inStore(target, (db) => {
       expect(LostMemory.notedAt(db)).toBe(now);
       expect(LostMemory.untoldIds(db, null, 100)).toHaveLength(n);

@@ -282,7 +282,10 @@ verifies("MGT-11", "a stop waits a moment for calls that are under way, and then
 verifies("MGT-12", "a port that is taken is an error that names it, and leaves nothing running", async () => {
   const { startMcpServer } = await import("../../src/mcp/McpServer.ts");
   const endpoint = await start();
-  const authority = { mode: "trusted-local", tokens: () => ({ owner: null, runtime: null }) } as const;
+  const authority = {
+    mode: "trusted-local",
+    tokens: () => ({ owner: null, runtime: null, metrics: null }),
+  } as const;
   const second = startMcpServer({
     operations: endpoint.operations,
     health: () => healthy,

@@ -11,7 +11,7 @@ import * as RawHttp from "./RawHttp.ts";
 let endpoint: TestEndpoint;
 let offered = ownerToken;
 beforeAll(async () => {
-  endpoint = await startEndpoint({ tokens: () => ({ owner: offered, runtime: null }) });
+  endpoint = await startEndpoint({ tokens: () => ({ owner: offered, runtime: null, metrics: null }) });
 });
 afterAll(() => endpoint.close());
 
@@ -167,7 +167,7 @@ verifies("MGT-07", "a rotated token counts at once, and one that cannot be read 
   offered = ownerToken;
   expect(await statusWith(withOwner)).toBe(200);
 
-  const broken = await startEndpoint({ tokens: () => ({ owner: null, runtime: null }) });
+  const broken = await startEndpoint({ tokens: () => ({ owner: null, runtime: null, metrics: null }) });
   const head = RawHttp.headersOf("server/discover");
   const post = (headers: Record<string, string>) =>
     RawHttp.send(broken.port, { headers: { ...head, ...headers }, body: discover });

@@ -2,7 +2,7 @@ import { verifies } from "@social-harness/testkit/Verifies";
 import { afterAll, beforeAll, expect } from "vitest";
 import type { Health } from "../../src/operations/Health.ts";
 import * as RawHttp from "./RawHttp.ts";
-import { healthy, ownerToken, startEndpoint, type TestEndpoint } from "./TestEndpoint.ts";
+import { healthy, metricsToken, ownerToken, startEndpoint, type TestEndpoint } from "./TestEndpoint.ts";
 
 let standing: () => Health = () => healthy;
 let endpoint: TestEndpoint;
@@ -16,7 +16,7 @@ const ask = (headers: RawHttp.Post["headers"] = owner, method = "GET") =>
   RawHttp.send(endpoint.port, { method, path: "/readyz", headers });
 
 verifies(
-  "MGT-14",
+  ["MGT-14", "RUN-296", "RUN-297"],
   "the owner reads how the endpoint stands, and the status tells whether it is ready",
   async () => {
     const restored = {
@@ -26,7 +26,8 @@ verifies(
       explanation: "an old copy",
     };
     const routerTrouble = { reason: "untrusted-certificate", explanation: "not trusted" } as const;
-    const standings: ReadonlyArray<readonly [Health, number]> = [
+    const storeTrouble = { reason: "full", since: "2026-07-28T00:00:00.000Z", explanation: "full" } as const;
+    const standings: ReadonlyArray<readonly [Health, number | string]> = [
       [healthy, 200],
       [{ ...healthy, pendingPosts: 3, pendingAddresses: ["agent:bob"] }, 200],
       [
@@ -37,21 +38,29 @@ verifies(
         },
         200,
       ],
-      [{ ...healthy, registered: false, routerConnected: false, routerSince: null }, 503],
-      [{ ...healthy, routerConnected: false, routerTrouble }, 503],
+      [{ ...healthy, registered: false, routerConnected: false, routerSince: null }, "unregistered"],
+      [{ ...healthy, routerConnected: false }, "router-connecting"],
+      [{ ...healthy, routerConnected: false, routerTrouble }, "router-untrusted-certificate"],
+      [{ ...healthy, storeTrouble, routerConnected: false }, "store-full"],
       [{ ...healthy, restored }, 200],
     ];
-    for (const [health, status] of standings) {
+    for (const [health, expected] of standings) {
       standing = () => health;
       const answer = await ask();
-      expect([answer.status, answer.body]).toEqual([status, health]);
+      const said =
+        expected === 200
+          ? ([200, { status: "ok" }] as const)
+          : ([503, { status: "not-ready", cause: expected }] as const);
+      expect([answer.status, answer.body]).toEqual([said[0], { ...said[1], ...health }]);
+      const measured = await ask({ authorization: `Bearer ${metricsToken}` });
+      expect([measured.status, measured.body]).toEqual(said);
       expect(answer.headers["cache-control"]).toBe("no-store");
     }
     standing = () => {
       throw new Error("secret");
     };
     const broken = await ask();
-    expect([broken.status, broken.text.includes("secret")]).toEqual([503, false]);
+    expect([broken.status, broken.body]).toEqual([503, { status: "not-ready", cause: "store-unreadable" }]);
     expect(endpoint.log.at(-1)).toMatchObject({ level: "error", fields: { message: "secret" } });
     standing = () => healthy;
   },

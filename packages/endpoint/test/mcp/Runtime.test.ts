@@ -12,7 +12,11 @@ verifies(
   async () => {
     const endpoint = await startEndpoint({ mode: "credentials" });
     endpoint.deliver(textItem("private to its reader"));
-    const foreign = { owner: "other-owner-".padEnd(43, "o"), runtime: "other-runtime-".padEnd(43, "r") };
+    const foreign = {
+      owner: "other-owner-".padEnd(43, "o"),
+      runtime: "other-runtime-".padEnd(43, "r"),
+      metrics: "other-metrics-".padEnd(43, "m"),
+    };
     const other = await startEndpoint({ mode: "credentials", tokens: () => foreign });
     const call = (port: number, name: string, args: object, token: string) =>
       RawHttp.callTool(port, name, args, token);

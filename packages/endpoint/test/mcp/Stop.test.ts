@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { afterEach, expect } from "vitest";
 import * as RawHttp from "./RawHttp.ts";
-import { ownerToken, startEndpoint } from "./TestEndpoint.ts";
+import { metricsToken, ownerToken, startEndpoint } from "./TestEndpoint.ts";
 
 const cleanUps: Array<() => unknown> = [];
 afterEach(async () => {
@@ -34,11 +34,11 @@ const stopping = async () => {
   });
   cleanUps.push(endpoint.close, grace.resolve);
   /** A connection that has begun to ask, and what it hears once it has asked. */
-  const halfAsked = async (token?: string) => {
+  const halfAsked = async (token?: string, target = "POST /mcp") => {
     const { port } = endpoint;
     const socket = connect(port, "127.0.0.1").on("error", () => {});
     await once(socket, "connect");
-    const line = "POST /mcp HTTP/1.1\r\n";
+    const line = `${target} HTTP/1.1\r\n`;
     await new Promise<void>((resolve) => void socket.write(line, () => resolve()));
     return async (): Promise<string> => {
       const headers = Object.entries({
@@ -65,6 +65,23 @@ verifies("MGT-11", "open calls get a second, their last frames another, and no m
   expect((await endless).status).toBe(503);
   await closed;
   expect(waits).toEqual([1_000, 1_000]);
+});
+
+verifies("RUN-296", "readiness says during a stop that the endpoint stops", async () => {
+  const { endpoint, goOn, begun, halfAsked } = await stopping();
+  const endless = RawHttp.callTool(endpoint.port, "search_agents", {}, ownerToken);
+  await begun;
+  const asked = [await halfAsked(ownerToken, "GET /readyz"), await halfAsked(metricsToken, "GET /readyz")];
+  await RawHttp.callTool(endpoint.port, "status", {}, ownerToken);
+  const closed = endpoint.server.close();
+  for (const ask of asked) {
+    const answer = await ask();
+    expect(answer).toMatch(/^HTTP\/1\.1 503 [^]*\{"status":"not-ready","cause":"stopping"\}/);
+    expect(answer).toMatch(/\r\nconnection: close\r\n/i);
+  }
+  goOn();
+  await endless;
+  await closed;
 });
 
 verifies(

@@ -23,6 +23,7 @@ import * as Webhooks from "../../src/webhooks/Webhooks.ts";
 import { cardOf, makeStore, type TestStore } from "../ingress/CertifiedPosts.ts";
 
 export const ownerToken = "owner-token-for-tests-owner-token-for-tests";
+export const metricsToken = "metrics-token-for-tests-metrics-token-for-tests";
 export const runtimeToken = "runtime-token-for-tests-runtime-token-for-tests";
 
 /** How an endpoint stands that does everything that it is for. */
@@ -237,7 +238,11 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
       mode,
       tokens:
         options.tokens ??
-        (() => ({ owner: ownerToken, runtime: mode === "credentials" ? runtimeToken : null })),
+        (() => ({
+          owner: ownerToken,
+          runtime: mode === "credentials" ? runtimeToken : null,
+          metrics: metricsToken,
+        })),
     },
     logger,
     clock: Date.now,

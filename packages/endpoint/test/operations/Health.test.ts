@@ -115,7 +115,7 @@ verifies(
         explanation: expect.stringContaining("cannot recover"),
       },
     });
-    expect(Health.isReady(old.health())).toBe(true);
+    expect(Health.unreadyCause(old.health())).toBeNull();
     await network.open("bob");
     await until("it has recovered", () => old.health().restored?.conversations === 0);
     await until("it caught up", () => old.health().pendingItems === 2);
@@ -150,7 +150,7 @@ verifies(
       conversationsChanging: 1,
       routerChanged: { reason: "rolled-back", explanation: expect.stringContaining("`social-harness move`") },
     });
-    expect(Health.isReady(endpoint.health())).toBe(true);
+    expect(Health.unreadyCause(endpoint.health())).toBeNull();
     await network.open("bob");
     await until("they are in a new round", () => endpoint.health().conversationsChanging === 0);
   },

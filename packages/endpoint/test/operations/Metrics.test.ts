@@ -83,11 +83,14 @@ verifies("RUN-143", "a page says how the endpoint stands and what it has counted
   };
   for (const [name, value] of Object.entries(expected))
     expect([name, series.get(`social_harness_${name}`)]).toEqual([name, value]);
+  expect(
+    [...series.keys()].filter((name) => name.startsWith("social_harness_build_info{version=")),
+  ).toHaveLength(1);
   expect(series.get("process_start_time_seconds")).toBe(1);
   expect(series.get("process_resident_memory_bytes")).toBeGreaterThan(0);
 });
 
-verifies("RUN-142", "health and counts are served to the owner alone, under the gate's rules", async () => {
+verifies("RUN-142", "health and counts are served to the owner's token, under the gate's rules", async () => {
   const owner = { ...noOwner, metrics: () => "a_page 1\n" };
   const endpoint = await startEndpoint({ mode: "credentials", owner });
   const ask = (path: string, headers: NonNullable<RawHttp.Post["headers"]>) =>

@@ -246,6 +246,17 @@ verifies("RUN-91", "every complaint says what may stand there, in words and with
   );
 });
 
+verifies(
+  "RUN-293",
+  "a variable that there is not is told those that there are, with those of the folder",
+  () => {
+    const [issue] = issuesOf({ file: file({}), environment: { SOCIAL_HARNESS_PRT: "7" } });
+    expect(issue?.path).toBe("SOCIAL_HARNESS_PRT");
+    for (const name of ["SOCIAL_HARNESS_PORT", "SOCIAL_HARNESS_STATE", "SOCIAL_HARNESS_PROFILE"])
+      expect(issue?.message).toContain(name);
+  },
+);
+
 verifies("RUN-31", "a policy that was chosen is saved, and the default leaves nothing behind", () => {
   const saved = (values: object): unknown => {
     const configuration = Configuration.resolve({ file: file(values) });

@@ -66,6 +66,7 @@ verifies("RUN-20", "the folder is 0700 and everything in it 0600, the database's
     "endpoint.sqlite-wal",
     "identity.json",
     "lock",
+    "metrics-token",
     "owner-token",
   ]);
   for (const name of files) expect([name, modeOf(join(folder.path, name))]).toEqual([name, "600"]);

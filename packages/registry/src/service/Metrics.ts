@@ -7,7 +7,13 @@ export interface Metrics {
   readonly answered: () => void;
   readonly refused: (code: ErrorCode) => void;
   readonly registration: (result: RegisterAnswer["kind"]) => void;
-  readonly text: (agents: number) => string;
+  /** `surroundings` stand behind what is counted here. */
+  readonly text: (standing: Standing, surroundings: ReadonlyArray<PrometheusText.Family>) => string;
+}
+
+export interface Standing {
+  readonly agents: number;
+  readonly logUsable: boolean;
 }
 
 export const makeMetrics = (): Metrics => {
@@ -25,8 +31,14 @@ export const makeMetrics = (): Metrics => {
     registration: (result) => {
       registrations.set(result, (registrations.get(result) ?? 0) + 1);
     },
-    text: (agents) =>
+    text: ({ agents, logUsable }, surroundings) =>
       PrometheusText.encode([
+        single(
+          "gauge",
+          "social_harness_registry_log_usable",
+          "0 while the log cannot be used.",
+          Number(logUsable),
+        ),
         single("gauge", "social_harness_registry_agents", "Agents that are registered.", agents),
         single("counter", "social_harness_registry_answered_total", "Requests that were answered.", answered),
         counterBy(
@@ -41,6 +53,7 @@ export const makeMetrics = (): Metrics => {
           "result",
           registrations,
         ),
+        ...surroundings,
       ]),
   };
 };

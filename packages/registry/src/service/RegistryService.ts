@@ -3,12 +3,14 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Log } from "@social-harness/log/Log";
-import { LogError } from "@social-harness/log/LogError";
-import { type LogTrouble, makeLogTrouble } from "@social-harness/log/LogTrouble";
+import { LogError, type LogErrorReason } from "@social-harness/log/LogError";
+import { type AboutLog, type LogTrouble, type LogUse, makeLogTrouble } from "@social-harness/log/LogTrouble";
+import { wordOf } from "@social-harness/log/SqliteFault";
 import type { Json } from "@social-harness/protocol/encoding/CanonicalJson";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import * as PrometheusText from "@social-harness/protocol/encoding/PrometheusText";
+import * as Standing from "@social-harness/protocol/encoding/Standing";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import * as Admission from "../Admission.ts";
 import * as Limits from "../Limits.ts";
@@ -40,6 +42,9 @@ export interface RegistryServiceOptions {
   readonly tracer?: Tracer;
   /** Whether a request with this `Authorization` may read `/metrics`; without it there is no such path. */
   readonly mayReadMetrics?: (authorization: string | undefined) => boolean;
+  /** What `/metrics` shows of the log's file and of the process, which whoever made them knows. */
+  readonly surroundings?: () => ReadonlyArray<PrometheusText.Family>;
+  readonly aboutLog?: AboutLog;
 }
 
 export interface RegistryService {
@@ -55,16 +60,23 @@ const decodeRegistration = Closed.bytesDecoder(Registration.schema, bounds);
 const decodeLookup = Closed.bytesDecoder(Wire.LookupRequest, bounds);
 const decodeList = Closed.bytesDecoder(Wire.ListRequest, bounds);
 
+interface Answer {
+  readonly status: 200 | 503;
+  readonly value: Json;
+}
+
 type Operation = (body: Uint8Array, request: IncomingMessage) => Promise<Json>;
 
 const overloaded = (seconds: number): Refusal => new Refusal("overloaded", { "retry-after": `${seconds}` });
 
+const troubles: ReadonlySet<LogErrorReason> = new Set(["unavailable", "damaged", "closed"]);
+
 /** The refusal that a failed operation comes to; what is not foreseen is `internal` and is logged. */
-const refusalOf = (cause: unknown, logger: Logger, trouble: LogTrouble): Refusal => {
+const refusalOf = (cause: unknown, use: LogUse, logger: Logger, trouble: LogTrouble): Refusal => {
   if (cause instanceof Refusal) return cause;
   if (cause instanceof DecodeError) return new Refusal("malformed");
-  if (cause instanceof LogError && (cause.reason === "unavailable" || cause.reason === "closed")) {
-    trouble.failed(cause);
+  if (cause instanceof LogError && troubles.has(cause.reason)) {
+    trouble.failed(cause, use);
     return new Refusal("unavailable");
   }
   logger("error", "registry_failed", { message: cause instanceof Error ? cause.message : "unknown" });
@@ -76,7 +88,11 @@ export const makeRegistryService = (options: RegistryServiceOptions): RegistrySe
   const { registry } = keys;
   const { fold, view } = makeRegistryFold(options.log, registry.publicKey);
   const metrics = makeMetrics();
-  const trouble = makeLogTrouble({ clock, say: logger });
+  const trouble = makeLogTrouble({
+    clock,
+    say: logger,
+    ...(options.aboutLog === undefined ? {} : { about: options.aboutLog }),
+  });
   const limits = makeRateLimits({ ...defaultRates, ...options.rates }, options.random);
 
   const sourceOfRequest = (request: IncomingMessage): string => {
@@ -103,9 +119,14 @@ export const makeRegistryService = (options: RegistryServiceOptions): RegistrySe
     return answer;
   };
 
+  const read = async (): Promise<void> => {
+    await fold.catchUp();
+    trouble.worked("beside");
+  };
+
   const lookup: Operation = async (body) => {
     const request = decodeLookup(body);
-    await fold.catchUp();
+    await read();
     const agentCard =
       "agentId" in request ? view.cardOfId(request.agentId) : view.cardOfName(request.agentName);
     return agentCard === undefined ? { kind: "not_found" } : { kind: "found", agentCard };
@@ -113,7 +134,7 @@ export const makeRegistryService = (options: RegistryServiceOptions): RegistrySe
 
   const list: Operation = async (body) => {
     const { afterAgentName = "", prefix = "" } = decodeList(body);
-    await fold.catchUp();
+    await read();
     return view.page(afterAgentName, prefix);
   };
 
@@ -134,15 +155,20 @@ export const makeRegistryService = (options: RegistryServiceOptions): RegistrySe
     return operation.run(await readBody(request, Limits.requestBytesMax), request);
   };
 
-  const probe = async (request: IncomingMessage, path: string): Promise<Json> => {
-    if (request.method !== "GET") throw new Refusal("method_not_allowed", { allow: "GET" });
-    if (path === "/readyz") {
-      await fold.catchUp().catch((cause: unknown) => {
-        refusalOf(cause, logger, trouble);
-        throw new Refusal("unavailable");
-      });
+  const unreadable = async (): Promise<string | null> => {
+    try {
+      await read();
+      return null;
+    } catch (cause) {
+      refusalOf(cause, "beside", logger, trouble);
+      return `log-${wordOf(cause)}`;
     }
-    return { status: "ok" };
+  };
+
+  const probe = async (request: IncomingMessage, path: string): Promise<Answer> => {
+    if (request.method !== "GET") throw new Refusal("method_not_allowed", { allow: "GET" });
+    const standing = Standing.of(path === "/readyz" ? await unreadable() : null);
+    return { status: Standing.codeOf(standing), value: { ...standing } };
   };
 
   /** Text, where every other answer is JSON. */
@@ -154,12 +180,14 @@ export const makeRegistryService = (options: RegistryServiceOptions): RegistrySe
       throw new Refusal("authentication_failed", { "www-authenticate": "Bearer" });
     }
     response.writeHead(200, { "content-type": PrometheusText.mediaType, "cache-control": "no-store" });
-    response.end(metrics.text(view.agents()));
+    const standing = { agents: view.agents(), logUsable: trouble.standing() === null };
+    response.end(metrics.text(standing, options.surroundings?.() ?? []));
   };
 
-  const answer = (request: IncomingMessage): Promise<Json> => {
+  const answer = async (request: IncomingMessage): Promise<Answer> => {
     const path = request.url ?? "";
-    return path === "/healthz" || path === "/readyz" ? probe(request, path) : operate(request, path);
+    if (path === "/healthz" || path === "/readyz") return probe(request, path);
+    return { status: 200, value: await operate(request, path) };
   };
 
   /** Takes the time of an operation from now on; null where nobody wants to know. */
@@ -181,7 +209,8 @@ export const makeRegistryService = (options: RegistryServiceOptions): RegistrySe
           over?.("gone");
           return void response.destroy();
         }
-        const refusal = refusalOf(cause, logger, trouble);
+        const use = request.url === Wire.registerPath ? "main" : "beside";
+        const refusal = refusalOf(cause, use, logger, trouble);
         metrics.refused(refusal.code);
         over?.(refusal.code);
         respondError(response, refusal);
@@ -193,10 +222,10 @@ export const makeRegistryService = (options: RegistryServiceOptions): RegistrySe
           return refuse(cause);
         }
       }
-      answer(request).then((value) => {
+      answer(request).then(({ status, value }) => {
         metrics.answered();
         over?.(null);
-        respond(response, 200, value);
+        respond(response, status, value);
       }, refuse);
     },
   };

@@ -2,7 +2,6 @@ import { connect } from "node:net";
 import { once } from "node:events";
 import { expect } from "vitest";
 import type { Log } from "@social-harness/log/Log";
-import { LogError } from "@social-harness/log/LogError";
 import { openMemoryLog } from "@social-harness/log/MemoryLog";
 import * as CanonicalJson from "@social-harness/protocol/encoding/CanonicalJson";
 import * as Limits from "@social-harness/registry/Limits";
@@ -13,20 +12,14 @@ import { verifies } from "@social-harness/testkit/Verifies";
 import {
   agentOf,
   bearer,
+  expectError,
   registrySigner,
   seededRandom,
   send,
   sendJson,
   startNetwork,
   tickingClock,
-  type RawAnswer,
 } from "../TestNetwork.ts";
-
-const expectError = ({ status, text, headers }: RawAnswer, code: Wire.ErrorCode): void => {
-  expect([status, text]).toEqual([Wire.statusOf[code], `{"error":"${code}"}`]);
-  expect(headers.get("content-type")).toBe("application/json");
-  expect(headers.get("cache-control")).toBe("no-store");
-};
 
 /** What a server says to raw bytes, until it closes the socket. */
 const exchange = async (url: string, bytes: string, keepOpen = false): Promise<string> => {
@@ -285,59 +278,6 @@ verifies("IDN-28", "a source is an IPv4 address or an IPv6 /64", () => {
   expect(sourceOf("2001:db8::1")).toBe("2001:db8:0:0");
   expect(sourceOf("::1")).toBe("0:0:0:0");
   expect(sourceOf("fe80::1%eth0")).toBe("fe80:0:0:0");
-});
-
-verifies("IDN-29", "healthz says that the process runs, readyz that its log can be read", async () => {
-  let failing = false;
-  const log = openMemoryLog();
-  const flaky: Log = {
-    ...log,
-    read: (stream, from, limit) =>
-      failing ? Promise.reject(new LogError("unavailable", "no disk")) : log.read(stream, from, limit),
-  };
-  const { url, lines } = await startNetwork({ log: flaky });
-  const get = (path: string) => send(url, path, null, { method: "GET" });
-  expect([(await get("/healthz")).status, (await get("/readyz")).status]).toEqual([200, 200]);
-  failing = true;
-  expect((await get("/healthz")).status).toBe(200);
-  expectError(await get("/readyz"), "unavailable");
-  expectError(await send(url, Wire.lookupPath, lookup), "unavailable");
-  expectError(await sendJson(url, Wire.registerPath, agentOf("alice").registration), "unavailable");
-  expect(lines.some(({ event, level }) => event === "log_unusable" && level === "error")).toBe(true);
-  failing = false;
-  expect((await get("/readyz")).text).toBe('{"status":"ok"}');
-});
-
-verifies("RUN-146", "counts are for whoever may read them, and name no agent", async () => {
-  const { url } = await startNetwork({
-    admission: "open",
-    mayReadMetrics: (authorization) => authorization === "Bearer m",
-  });
-  const { registration } = agentOf("alice");
-  await sendJson(url, Wire.registerPath, registration);
-  expectError(await send(url, Wire.lookupPath, "{"), "malformed");
-  const read = (headers: Record<string, string>, method = "GET") =>
-    fetch(`${url}/metrics`, { method, headers });
-  expectError(await send(url, "/metrics", null, { method: "GET" }), "authentication_failed");
-  const counted = await read({ authorization: "Bearer m" });
-  const text = await counted.text();
-  expect([counted.status, counted.headers.get("content-type")]).toEqual([
-    200,
-    "text/plain; version=0.0.4; charset=utf-8",
-  ]);
-  for (const line of [
-    "agents 1",
-    "answered_total 1",
-    'refused_total{error="malformed"} 1',
-    'refused_total{error="authentication_failed"} 1',
-    'registrations_total{result="registered"} 1',
-  ]) {
-    expect(text).toContain(`social_harness_registry_${line}\n`);
-  }
-  expect(text).not.toContain("alice");
-  expect((await read({ authorization: "Bearer m" }, "POST")).status).toBe(405);
-  const without = await startNetwork();
-  expectError(await send(without.url, "/metrics", null, { method: "GET" }), "not_found");
 });
 
 verifies("IDN-20", "what was not foreseen is internal, logged, and tells the peer nothing", async () => {

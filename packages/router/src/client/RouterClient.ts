@@ -87,7 +87,8 @@ export const createRouterClient = (options: RouterClientOptions): RouterClient =
       onEnd: (reason, cause) => {
         session = null;
         if (!running) return;
-        options.logger("info", "router disconnected", { reason });
+        const said = cause === undefined ? {} : { message: cause.message };
+        options.logger("info", "router disconnected", { reason, ...said });
         timer = setTimeout(connect, slowReasons.has(reason) ? backoff.slowest() : backoff.next());
         options.onDisconnected(reason, cause);
       },

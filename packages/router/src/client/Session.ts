@@ -84,6 +84,8 @@ export const openSession = (options: SessionOptions, limits: SessionLimits, owne
   let ready = false;
   let reason: DisconnectReason | null = null;
   let cause: Error | undefined;
+  /** We end it ourselves: what the socket says of that is no error. */
+  let closing = false;
   let unwatch = (): void => {};
   const helloTimer = setTimeout(() => fail("unreachable"), limits.helloMs);
   let steadyTimer: NodeJS.Timeout | undefined;
@@ -170,8 +172,7 @@ export const openSession = (options: SessionOptions, limits: SessionLimits, owne
   socket.on("close", onEnd);
   // A close follows every error; what matters to the endpoint is said there.
   socket.on("error", (error) => {
-    cause ??= error;
-    options.logger("info", "router socket error", { message: error.message });
+    if (reason === null && !closing) cause ??= error;
   });
 
   return {
@@ -179,6 +180,7 @@ export const openSession = (options: SessionOptions, limits: SessionLimits, owne
       return ready;
     },
     close: async () => {
+      closing = true;
       if (socket.readyState !== WebSocket.CLOSED) socket.close(1000);
       const cut = setTimeout(() => socket.terminate(), Limits.closeMs);
       await ended.promise;

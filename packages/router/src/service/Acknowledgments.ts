@@ -15,7 +15,7 @@ export interface Acknowledgments {
 
 export const makeAcknowledgments = (
   store: RouterStore,
-  trouble: Pick<LogTrouble, "failed">,
+  trouble: Pick<LogTrouble, "failed" | "worked">,
 ): Acknowledgments => {
   let waiting = new Map<AgentId, number>();
   let writing: ReadonlyMap<AgentId, number> = new Map();
@@ -29,9 +29,12 @@ export const makeAcknowledgments = (
     writing = waiting;
     waiting = new Map();
     try {
-      if (writing.size > 0) await store.acknowledge(writing);
+      if (writing.size > 0) {
+        await store.acknowledge(writing);
+        trouble.worked("beside");
+      }
     } catch (error) {
-      trouble.failed(error);
+      trouble.failed(error, "beside");
       for (const agentId of writing.keys()) waiting.set(agentId, noted(agentId));
       schedule();
     }

@@ -2,7 +2,7 @@
 // Implements RTR-20 to RTR-29.
 
 import { Opaque32, type AgentId, type SigningKey } from "@social-harness/protocol/identity/Identifier";
-import { LogError } from "@social-harness/log/LogError";
+import { faultOf } from "@social-harness/log/SqliteFault";
 import type { Duplex } from "node:stream";
 import type { RawData, WebSocket } from "ws";
 import * as Limits from "../Limits.ts";
@@ -106,7 +106,8 @@ export const serveConnection = (
   };
 
   const fault = (error: unknown): void => {
-    if (error instanceof LogError) context.onLog(error);
+    const known = faultOf(error);
+    if (known !== null) context.onLog(known, "beside");
     else logger("error", "router connection failed", { error: String(error) });
     end(closeCode.fault, "internal");
   };

@@ -8,7 +8,13 @@ export interface Metrics {
   readonly rejected: (reason: RejectedReason) => void;
   readonly refused: (reason: RefusedReason) => void;
   readonly delivered: () => void;
-  readonly text: (connections: number) => string;
+  /** `surroundings` stand behind what is counted here. */
+  readonly text: (standing: Standing, surroundings: ReadonlyArray<PrometheusText.Family>) => string;
+}
+
+export interface Standing {
+  readonly connections: number;
+  readonly logUsable: boolean;
 }
 
 export const makeMetrics = (): Metrics => {
@@ -31,8 +37,14 @@ export const makeMetrics = (): Metrics => {
     delivered: () => {
       delivered += 1;
     },
-    text: (connections) =>
+    text: ({ connections, logUsable }, surroundings) =>
       PrometheusText.encode([
+        single(
+          "gauge",
+          "social_harness_router_log_usable",
+          "0 while the log cannot be used.",
+          Number(logUsable),
+        ),
         single("gauge", "social_harness_router_connections", "Agents that are connected.", connections),
         single("counter", "social_harness_router_accepted_total", "Envelopes put on disk.", accepted),
         single("counter", "social_harness_router_delivered_total", "Copies handed to agents.", delivered),
@@ -48,6 +60,7 @@ export const makeMetrics = (): Metrics => {
           "reason",
           refused,
         ),
+        ...surroundings,
       ]),
   };
 };

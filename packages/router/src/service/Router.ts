@@ -13,8 +13,10 @@ import type { AddressInfo } from "node:net";
 import type { AgentId, RouterInstanceId, SigningKey } from "@social-harness/protocol/identity/Identifier";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
 import type { LogError } from "@social-harness/log/LogError";
-import { makeLogTrouble } from "@social-harness/log/LogTrouble";
+import { type AboutLog, type LogUse, makeLogTrouble } from "@social-harness/log/LogTrouble";
+import { wordOf } from "@social-harness/log/SqliteFault";
 import * as PrometheusText from "@social-harness/protocol/encoding/PrometheusText";
+import * as Standing from "@social-harness/protocol/encoding/Standing";
 import type { SqliteLog } from "@social-harness/log/SqliteLog";
 import { WebSocketServer, type WebSocket } from "ws";
 import * as Limits from "../Limits.ts";
@@ -66,6 +68,9 @@ export interface RouterOptions {
   readonly tracer?: Tracer;
   /** Whether a request with this `Authorization` may read `/metrics`; without it there is no such path. */
   readonly mayReadMetrics?: (authorization: string | undefined) => boolean;
+  /** What `/metrics` shows of the log's file and of the process, which whoever made them knows. */
+  readonly surroundings?: () => ReadonlyArray<PrometheusText.Family>;
+  readonly aboutLog?: AboutLog;
   readonly limits?: Partial<ServiceLimits>;
 }
 
@@ -89,13 +94,17 @@ export const startRouter = async (options: RouterOptions): Promise<Router> => {
   }
   const limits: ServiceLimits = { ...Limits, ...options.limits };
   const store = await openRouterStore({ log: options.log, signer, clock, random, ...limits });
-  const trouble = makeLogTrouble({ clock, say: logger });
+  const trouble = makeLogTrouble({
+    clock,
+    say: logger,
+    ...(options.aboutLog === undefined ? {} : { about: options.aboutLog }),
+  });
   const acknowledgments = makeAcknowledgments(store, trouble);
   const metrics = makeMetrics();
   const live = new Map<AgentId, LiveConnection>();
   const connections = new Set<Connection>();
   const underWay = new Set<Promise<void>>();
-  let commitFailedAt = -Infinity;
+  let lastFault: { readonly at: number; readonly error: LogError } | null = null;
   let closing = false;
 
   const context = {
@@ -115,10 +124,10 @@ export const startRouter = async (options: RouterOptions): Promise<Router> => {
       underWay.add(work);
       void work.finally(() => underWay.delete(work));
     },
-    onLog: (fault: LogError | null): void => {
-      commitFailedAt = fault === null ? -Infinity : clock();
-      if (fault === null) trouble.worked();
-      else trouble.failed(fault);
+    onLog: (error: LogError | null, use: LogUse = "main"): void => {
+      lastFault = error === null ? null : { at: clock(), error };
+      if (error === null) trouble.worked(use);
+      else trouble.failed(error, use);
     },
   };
 
@@ -151,23 +160,43 @@ export const startRouter = async (options: RouterOptions): Promise<Router> => {
     response.writeHead(status, { "content-type": type, "cache-control": "no-store" }).end(body);
   };
 
+  const answerJson = (response: ServerResponse, standing: Standing.Standing): void =>
+    answer(response, Standing.codeOf(standing), "application/json", JSON.stringify(standing));
+
+  /** Why it is not ready, or null. */
+  const unready = async (): Promise<string | null> => {
+    if (closing) return "stopping";
+    try {
+      await store.look();
+      trouble.worked("beside");
+    } catch (error) {
+      trouble.failed(error, "beside");
+      return `log-${wordOf(error)}`;
+    }
+    const isRecent = lastFault !== null && clock() - lastFault.at <= notReadyMs;
+    return isRecent ? `log-${wordOf(lastFault?.error)}` : null;
+  };
+
+  const measurements = (): string =>
+    metrics.text(
+      { connections: live.size, logUsable: trouble.standing() === null },
+      options.surroundings?.() ?? [],
+    );
+
   const probe = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (request.method !== "GET") return answer(response, 405, "text/plain", "method not allowed\n");
     switch (request.url) {
       case "/healthz":
-        return answer(response, 200, "text/plain", "ok\n");
-      case "/readyz": {
-        const readable = await store.readable();
-        const ready = !closing && readable && clock() - commitFailedAt > notReadyMs;
-        return answer(response, ready ? 200 : 503, "text/plain", ready ? "ready\n" : "not ready\n");
-      }
+        return answerJson(response, Standing.ok);
+      case "/readyz":
+        return answerJson(response, Standing.of(await unready()));
       case "/metrics":
         if (options.mayReadMetrics === undefined) return answer(response, 404, "text/plain", "not found\n");
         if (!options.mayReadMetrics(request.headers.authorization)) {
           response.setHeader("www-authenticate", "Bearer");
           return answer(response, 401, "text/plain", "the token of the network's folder is needed\n");
         }
-        return answer(response, 200, PrometheusText.mediaType, metrics.text(live.size));
+        return answer(response, 200, PrometheusText.mediaType, measurements());
       default:
         return answer(response, 404, "text/plain", "not found\n");
     }
@@ -187,7 +216,7 @@ export const startRouter = async (options: RouterOptions): Promise<Router> => {
       do dropped = closing ? 0 : await store.expire(Limits.expireBatchMax);
       while (dropped >= Limits.expireBatchMax);
     } catch (error) {
-      trouble.failed(error);
+      trouble.failed(error, "beside");
     }
   };
 

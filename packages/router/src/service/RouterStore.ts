@@ -68,8 +68,8 @@ export interface RouterStore {
   readonly body: (position: number) => Promise<Buffer | null>;
   /** Moves cursors forward, and erases bodies that nobody waits for any more. */
   readonly acknowledge: (cursors: ReadonlyMap<AgentId, number>) => Promise<void>;
-  /** Whether the log answers at all. */
-  readonly readable: () => Promise<boolean>;
+  /** Rejects with `LogError` when the log does not answer at all. */
+  readonly look: () => Promise<void>;
   /** Drops at most `limit` bodies and rows that are past their time; the number dropped. */
   readonly expire: (limit: number) => Promise<number>;
 }
@@ -202,11 +202,7 @@ export const openRouterStore = async (options: RouterStoreOptions): Promise<Rout
       const [entry] = await log.read(stream, position, 1);
       return entry === undefined || entry.position !== position ? null : bodyOfEntry(entry.bytes);
     },
-    readable: () =>
-      log.tail(stream).then(
-        () => true,
-        () => false,
-      ),
+    look: async () => void (await log.tail(stream)),
     acknowledge: (cursors) =>
       log.transact((transaction) => {
         for (const [agentId, cursor] of cursors) statements.acknowledge(agentId, cursor);

@@ -1,7 +1,9 @@
 // The sends of one caller: checked, verified, decided by the store, answered. Nothing is said about a send before it is
 // on disk, and what one caller has under way is bounded by not reading its socket. Implements RTR-35, RTR-36 and RTR-50.
 
-import { LogError } from "@social-harness/log/LogError";
+import type { LogError } from "@social-harness/log/LogError";
+import type { LogUse } from "@social-harness/log/LogTrouble";
+import { faultOf } from "@social-harness/log/SqliteFault";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import type { AgentId, MessageId } from "@social-harness/protocol/identity/Identifier";
 import type { WebSocket } from "ws";
@@ -27,8 +29,8 @@ export interface SendsContext {
   readonly live: ReadonlyMap<AgentId, { readonly mailbox: Mailbox }>;
   /** Keeps the work that a closing Router waits for. */
   readonly track: (work: Promise<void>) => void;
-  /** A send is on disk, or the log failed by that. */
-  readonly onLog: (fault: LogError | null) => void;
+  /** A send is on disk, or the log failed by that or by a use beside it. */
+  readonly onLog: (fault: LogError | null, use?: LogUse) => void;
 }
 
 export interface Sends {
@@ -113,8 +115,9 @@ export const takeSends = (
       metrics.accepted();
       announce(send, result);
     } catch (error) {
-      if (!(error instanceof LogError)) throw error;
-      context.onLog(error);
+      const fault = faultOf(error);
+      if (fault === null) throw error;
+      context.onLog(fault);
       over?.("unavailable");
       refused ??= { messageId: envelope.messageId, reason: "unavailable" };
       reject(requestId, "unavailable");

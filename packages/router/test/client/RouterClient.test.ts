@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { verifies } from "@social-harness/testkit/Verifies";
 import * as fc from "fast-check";
@@ -99,6 +101,42 @@ verifies(
     await told.client.close();
   },
 );
+
+/** A port that takes connections and says nothing, and how many it has taken. */
+const startMute = async () => {
+  const taken = Promise.withResolvers<void>();
+  const server = createServer(() => taken.resolve()).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return { url: `ws://127.0.0.1:${port}`, taken: taken.promise, close: () => void server.close() };
+};
+
+verifies(
+  "RUN-291",
+  "a connection that is closed while it is made is no error, and nothing is said of it",
+  async () => {
+    const mute = await startMute();
+    const said: Array<ReadonlyArray<unknown>> = [];
+    const logger = (...line: ReadonlyArray<unknown>): void => void said.push(line);
+    const told = connect({ url: mute.url, routerKey: routerSigner.publicKey }, ada, { logger });
+    await mute.taken;
+    await told.client.close();
+    mute.close();
+    expect([said, told.disconnects]).toEqual([[], []]);
+  },
+);
+
+verifies("RUN-291", "an attempt that failed is one line, with what the socket said", async () => {
+  const mute = await startMute();
+  mute.close();
+  const said: Array<ReadonlyArray<unknown>> = [];
+  const logger = (...line: ReadonlyArray<unknown>): void => void said.push(line);
+  const told = connect({ url: mute.url, routerKey: routerSigner.publicKey }, ada, { logger });
+  await told.until(() => told.disconnects.length === 1);
+  await told.client.close();
+  const message = expect.stringContaining("ECONNREFUSED");
+  expect(said).toEqual([["info", "router disconnected", { reason: "unreachable", message }]]);
+});
 
 verifies(
   "RTR-41",

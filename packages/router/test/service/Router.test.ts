@@ -61,8 +61,8 @@ verifies("RTR-49", "probes say that it lives, whether it can take sends, and wha
   const { text, envelope } = envelopeFrom(ada, [ada], "counted");
   await told.client.send(text, envelope.messageId);
   await told.until(() => told.deliveries.length === 1);
-  expect(await get("/healthz")).toEqual({ status: 200, text: "ok\n" });
-  expect(await get("/readyz")).toEqual({ status: 200, text: "ready\n" });
+  for (const path of ["/healthz", "/readyz"])
+    expect(await get(path)).toEqual({ status: 200, text: '{"status":"ok"}' });
   expect((await get("/metrics")).status).toBe(401);
   const metrics = await get("/metrics", "GET", { authorization: "Bearer m" });
   for (const line of ["connections 1", "accepted_total 1", "delivered_total 1"]) {
@@ -77,7 +77,10 @@ verifies("RTR-49", "probes say that it lives, whether it can take sends, and wha
   expect((await get("/healthz", "POST")).status).toBe(405);
   await told.client.close();
   await log.close();
-  expect(await get("/readyz")).toEqual({ status: 503, text: "not ready\n" });
+  expect(await get("/readyz")).toEqual({
+    status: 503,
+    text: '{"status":"not-ready","cause":"log-unavailable"}',
+  });
   await bench.close();
 });
 
@@ -98,6 +101,46 @@ verifies(
     now += 10_001;
     expect(await ready()).toBe(200);
     log.database.exec("PRAGMA query_only = OFF");
+    await bench.close();
+    await log.close();
+  },
+);
+
+verifies(
+  "RUN-295",
+  "while the log cannot be written readyz says so in one word, and the measurements say it until it can",
+  async () => {
+    const log = openSqliteLog(":memory:");
+    const said: Array<readonly [event: string, fields: unknown]> = [];
+    const bench = await startBench({
+      log,
+      mayReadMetrics: () => true,
+      surroundings: () => [{ name: "beside", type: "gauge", help: "Beside.", samples: [{ value: 7 }] }],
+      aboutLog: () => ({ service: "Router", file: "/net/router.sqlite" }),
+      logger: (level, event, fields) => {
+        if (level !== "info") said.push([event, fields]);
+      },
+    });
+    const text = async (path: string): Promise<string> =>
+      (await fetch(bench.router.url.replace("ws:", "http:") + path)).text();
+    const caller = await callAs(bench.router.url, ada);
+    expect(await text("/metrics")).toMatch(/^social_harness_router_log_usable 1$[^]*^beside 7$/m);
+    log.database.exec("PRAGMA query_only = ON");
+    const lost = envelopeFrom(ada, [ada], "lost").text;
+    caller.send(1, lost);
+    expect(await caller.next()).toEqual({ kind: "rejected", requestId: 1, reason: "unavailable" });
+    expect(JSON.parse(await text("/readyz"))).toEqual({ status: "not-ready", cause: "log-read-only" });
+    expect(await text("/metrics")).toMatch(/^social_harness_router_log_usable 0$/m);
+    log.database.exec("PRAGMA query_only = OFF");
+    caller.send(2, lost);
+    expect(await caller.next()).toMatchObject({ kind: "accepted", requestId: 2 });
+    expect(JSON.parse(await text("/readyz"))).toEqual({ status: "ok" });
+    expect(await text("/metrics")).toMatch(/^social_harness_router_log_usable 1$/m);
+    const about = { service: "Router", file: "/net/router.sqlite" };
+    expect(said).toEqual([
+      ["log_unusable", expect.objectContaining(about)],
+      ["log_works_again", expect.objectContaining(about)],
+    ]);
     await bench.close();
     await log.close();
   },

@@ -1,0 +1,39 @@
+// What every serving process shows of itself and of the file that it keeps its work in, as measurements: memory, processor
+// time, since when it runs, its version, and how large the file and its write-ahead log are. Implements RUN-295.
+
+import { statSync } from "node:fs";
+import process from "node:process";
+import * as PrometheusText from "@social-harness/protocol/encoding/PrometheusText";
+
+const { single } = PrometheusText;
+
+/** 0 for a file that is not there. */
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+/** `name` is what the file is to the program: `store`, or `router_log`. */
+export const ofFile = (name: string, what: string, path: string): ReadonlyArray<PrometheusText.Family> => [
+  single("gauge", `social_harness_${name}_bytes`, `Size of the ${what}'s file.`, sizeOf(path)),
+  single(
+    "gauge",
+    `social_harness_${name}_wal_bytes`,
+    `Size of the ${what}'s write-ahead log.`,
+    sizeOf(`${path}-wal`),
+  ),
+];
+
+/** `startedAt` in epoch milliseconds. */
+export const ofProcess = (startedAt: number, version: string): ReadonlyArray<PrometheusText.Family> => {
+  const { user, system } = process.cpuUsage();
+  const memory = process.memoryUsage.rss();
+  return [
+    {
+      name: "social_harness_build_info",
+      type: "gauge",
+      help: "1, with the program's version.",
+      samples: [{ labels: { version }, value: 1 }],
+    },
+    single("gauge", "process_start_time_seconds", "When the process began to serve.", startedAt / 1_000),
+    single("counter", "process_cpu_seconds_total", "Processor time.", (user + system) / 1_000_000),
+    single("gauge", "process_resident_memory_bytes", "Resident memory.", memory),
+  ];
+};
