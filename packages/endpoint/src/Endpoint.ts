@@ -309,6 +309,7 @@ const startLocked = async (
       db,
       agent: life.agent(),
       contactPolicy: configuration,
+      network: configuration,
       firewall: firewall?.standing() ?? Firewall.none,
       webhook: webhooks.eventSubscriptionStatus(),
       storeTrouble: storeStanding.trouble(),

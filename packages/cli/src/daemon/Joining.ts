@@ -105,7 +105,8 @@ const decode = Closed.decoder(Registration);
 
 const fileOf = (folder: StateFolder): string => join(folder.path, "registration.json");
 
-const readRegistration = (folder: StateFolder): Registration | null => {
+/** What this folder's keys were once to be registered as, or null where no `join` has begun. */
+export const readRegistration = (folder: StateFolder): Registration | null => {
   const text = PrivateFile.read(fileOf(folder), 1_024);
   if (text === null) return null;
   try {

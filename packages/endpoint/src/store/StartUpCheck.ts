@@ -51,8 +51,11 @@ interface Walk {
   head: ChainHead | null;
 }
 
-/** `everything`: every signature is verified whatever the checkpoint says, and nothing is written. */
-export type Scope = "since-checkpoint" | "everything";
+/**
+ * `everything`: every signature is verified whatever the checkpoint says, and nothing is written. `looking`: as a start checks,
+ * and nothing is written either.
+ */
+export type Scope = "since-checkpoint" | "looking" | "everything";
 
 /**
  * Checks the whole store. Throws `StoreError`, with reason `corrupt` when anything is not as it was stored; returns how
@@ -129,7 +132,7 @@ const checkConversations = async (
     }
   }
   if (checkpoint > lastSequence) throw damagedStore("it holds less than what was verified of it");
-  if (scope !== "everything" && lastSequence > checkpoint) {
+  if (scope === "since-checkpoint" && lastSequence > checkpoint) {
     db.transaction(() => Settings.put(db, "verified_sequence", lastSequence));
   }
   return { records, verified };
