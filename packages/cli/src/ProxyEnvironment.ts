@@ -24,7 +24,9 @@ export const hint = (
   flags: ReadonlyArray<string> = process.execArgv,
 ): string => {
   const named = ["https_proxy", "HTTPS_PROXY"].find((name) => (environment[name] ?? "") !== "");
-  return kind !== "unreachable" || named === undefined || isSwitchedOn(environment, flags)
+  // Behind such a proxy a machine's DNS often knows no names of outside.
+  const isAway = kind === "unreachable" || kind === "unknown-host";
+  return !isAway || named === undefined || isSwitchedOn(environment, flags)
     ? ""
     : ` ${named} is set and was not used: where only that proxy leads there, set NODE_USE_ENV_PROXY=1 for this command and for the daemon.`;
 };

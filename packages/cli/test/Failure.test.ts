@@ -119,6 +119,8 @@ const troubles = all<Trouble.TroubleKind>({
   "wrong-key": true,
   unbelievable: true,
   unreachable: true,
+  "other-service": true,
+  "unknown-host": true,
 });
 
 const hasThreeParts = ({ reason, message, next }: Failure): boolean =>

@@ -310,6 +310,7 @@ const startLocked = async (
       db,
       agent: life.agent(),
       contactPolicy: configuration,
+      network: configuration,
       firewall: firewall?.standing() ?? Firewall.none,
       webhook: webhooks.eventSubscriptionStatus(),
       storeTrouble: storeStanding.trouble(),

@@ -1,41 +1,63 @@
-// `config check`: what a daemon of this endpoint would run under and where each setting comes from, or everything that is wrong
-// with it. Starts nothing and changes nothing. Implements RUN-140 and RUN-141.
+// `config check`: what a daemon of this endpoint would run under and where each setting comes from, and how far the one that
+// runs goes by it; or everything that is wrong. Starts nothing and changes nothing. Implements RUN-140, RUN-141, RUN-273,
+// RUN-275 and RUN-278.
 
+import process from "node:process";
+import { existsSync } from "node:fs";
 import type { Command } from "commander";
-import * as RulesFile from "@social-harness/endpoint/firewall/RulesFile";
-import * as Limits from "@social-harness/endpoint/firewall/Limits";
-import * as Configuration from "@social-harness/endpoint/state/Configuration";
-import * as PrivateFile from "@social-harness/endpoint/state/PrivateFile";
+import { flag as testFlag } from "@social-harness/endpoint/callbacks/TestCallbacks";
+import type * as Configuration from "@social-harness/endpoint/state/Configuration";
+import type { Endpoint } from "@social-harness/endpoint/state/EndpointFile";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
-import * as Tokens from "@social-harness/endpoint/state/Tokens";
 import { act, define, exampleLines, withState } from "../Command.ts";
 import * as Flags from "../daemon/Flags.ts";
+import * as InForce from "../daemon/InForce.ts";
 import { pathOf, type StateOptions } from "../daemon/Profile.ts";
-import { failed } from "../Failure.ts";
+import * as Readiness from "../daemon/Readiness.ts";
+import * as StartCheck from "../daemon/StartCheck.ts";
 import { count } from "../Output.ts";
+import * as Traces from "../traces/Traces.ts";
 
-/** Of the firewall's file; null where there is none. */
-const rulesOf = (path: string): number | null => {
-  const text = PrivateFile.read(path, Limits.fileBytesMax);
-  if (text === null) return null;
-  try {
-    const file = RulesFile.parse(text);
-    return file.rules?.length ?? 0;
-  } catch (error) {
-    if (!(error instanceof RulesFile.RulesProblem)) throw error;
-    throw failed(
-      "firewall-invalid",
-      `firewall.json: ${error.message}`,
-      "Correct what is named there; until then a daemon holds every message.",
-      error,
-    );
-  }
-};
+type Options = StateOptions & Flags.Flags & { readonly allowTestCallbacks?: true };
 
 const shown = ({ field, value, from }: Configuration.Setting): string => {
   const text =
     value === undefined ? (from === "default" ? "-" : "(set)") : [value].flat().join(", ") || "nobody";
   return `${field.padEnd(12)} ${text}  (${from})`;
+};
+
+interface Running {
+  readonly pid: number;
+  readonly mode: Configuration.Mode;
+  /** The settings in which it differs from what a start would take now. */
+  readonly differing: ReadonlyArray<Configuration.Field>;
+}
+
+/** A daemon that does not answer is compared by what its endpoint.json says alone. */
+const runningOf = async (
+  path: string,
+  daemon: Endpoint | null,
+  configuration: Configuration.Configuration,
+): Promise<Running | null> => {
+  if (daemon === null) return null;
+  const { pid, mcpUrl, mode } = daemon;
+  const health = await Readiness.read({ path, mcpUrl, mode }).catch(() => null);
+  return { pid, mode, differing: InForce.differing(configuration, daemon, health) };
+};
+
+const runningLines = (running: Running | null): ReadonlyArray<string> => {
+  if (running === null) return [];
+  const { pid, differing } = running;
+  if (differing.length === 0) return [`daemon       pid ${pid} goes by these settings`];
+  return [
+    `daemon       pid ${pid}: ${InForce.explain(differing, running)}`,
+    `             ${InForce.remedy}`,
+  ];
+};
+
+const tracesLine = (collector: Traces.Collector | null): string => {
+  if (collector === null) return "traces       off";
+  return `traces       ${collector.host === null ? "(set)" : `to ${collector.host}`}  (${collector.from})`;
 };
 
 const configCheck = (parent: Command): void => {
@@ -50,19 +72,28 @@ const configCheck = (parent: Command): void => {
         ],
       }),
     ),
-  );
-  act<StateOptions & Flags.Flags, []>(command, async ({ output, options }) => {
+  ).option(testFlag, "as the daemon would get it");
+  act<Options, []>(command, async ({ output, options }) => {
     const folder = StateFolder.at(pathOf(options));
-    const sources = Flags.sourcesOf(options);
-    const settings = Configuration.explain(folder, sources);
-    Tokens.demandUsable(folder, Configuration.load(folder, sources).mode);
-    const firewallRules = rulesOf(folder.firewall);
+    const daemon = existsSync(folder.path) ? InForce.daemonOf(folder) : null;
+    const { settings, configuration, firewallRules } = StartCheck.check({
+      folder,
+      sources: Flags.sourcesOf(options),
+      allowTestCallbacks: options.allowTestCallbacks === true,
+      runningMode: daemon?.mode ?? null,
+    });
+    const running = await runningOf(folder.path, daemon, configuration);
+    const traces = Traces.collectorOf(process.env);
     const firewall = firewallRules === null ? "none" : count(firewallRules, "rule");
     output.result(
-      { valid: true, path: folder.path, settings, firewallRules },
-      [...settings.map(shown), `firewall     ${firewall}`, `Everything in ${folder.path} can be used.`].join(
-        "\n",
-      ),
+      { valid: true, path: folder.path, settings, firewallRules, traces, running },
+      [
+        ...settings.map(shown),
+        `firewall     ${firewall}`,
+        tracesLine(traces),
+        ...runningLines(running),
+        `Everything in ${folder.path} can be used.`,
+      ].join("\n"),
     );
   });
 };

@@ -1,11 +1,13 @@
 // `doctor`: walks the whole way that a message takes, from the folder to a peer, and names the link that is broken and what
 // mends it. Posts nothing, and writes nothing that lasts. Implements RUN-192 to RUN-195.
 
+import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
 import * as Arguments from "../Arguments.ts";
 import { act, define, withState } from "../Command.ts";
+import * as InForce from "../daemon/InForce.ts";
 import { pathOf, type StateOptions } from "../daemon/Profile.ts";
 import * as Daemon from "../doctor/Daemon.ts";
 import type { Finding } from "../doctor/Finding.ts";
@@ -22,12 +24,13 @@ interface Options extends StateOptions {
 
 const examine = async (options: Options): Promise<ReadonlyArray<Finding>> => {
   const folder = StateFolder.at(pathOf(options));
-  const { findings, identity, configuration, registered } = await Folder.examine(folder);
+  const daemon = existsSync(folder.path) ? InForce.daemonOf(folder) : null;
+  const { findings, identity, configuration, registered } = await Folder.examine(folder, daemon);
   const isThere = identity !== null || configuration !== null;
   const beyond = isThere
     ? [
         ...(await Services.examine(configuration, identity, registered)),
-        ...(await Daemon.examine(options, folder)),
+        ...(await Daemon.examine(options, folder, configuration)),
       ]
     : [];
   return [...findings, ...beyond].map((finding) => ({ ...finding, next: naming(options, finding.next) }));

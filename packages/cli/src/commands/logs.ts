@@ -1,6 +1,7 @@
 // `logs`: the last lines of the daemon's log, and with --follow those that come. Reads the files, so it works while no daemon
-// runs, too. Implements RUN-147 and RUN-148.
+// runs, too. Implements RUN-147, RUN-148 and RUN-277.
 
+import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { InvalidArgumentError, type Command } from "commander";
 import * as LogFiles from "@social-harness/endpoint/state/LogFiles";
@@ -22,6 +23,9 @@ const linesDefault = 100;
 const linesMax = 100_000;
 const followMs = 200;
 
+const otherFolder =
+  "Give the --state or the --profile of an endpoint: `social-harness logs --help` shows how.";
+
 const levelOf = (text: string): LogFiles.Level => {
   const level = LogFiles.levels.find((one) => one === text);
   if (level !== undefined) return level;
@@ -29,15 +33,18 @@ const levelOf = (text: string): LogFiles.Level => {
 };
 
 const show = async ({ output, options }: Context<Options>): Promise<void> => {
-  const { logs } = StateFolder.at(pathOf(options));
+  const { path, logs } = StateFolder.at(pathOf(options));
+  if (!existsSync(path)) throw failed("no-folder", `there is no folder ${path}`, otherFolder);
   const least = LogFiles.levels.indexOf(options.level);
   const keep = ({ level }: LogFiles.Line): boolean => LogFiles.levels.indexOf(level) >= least;
   const reader = LogFiles.open(logs);
   const follows = options.follow === true;
   const { lines, unreadable } = reader.last(options.lines, keep);
   if (lines.length === 0 && unreadable === 0 && !follows) {
-    const what = least === 0 ? "no line" : `no line of level ${options.level}`;
-    throw failed("no-log", `there is ${what} in ${logs}`, "Start the endpoint: `social-harness daemon`.");
+    // Nothing of that level is what a healthy endpoint has to say of it; no line at all is told from that.
+    if (LogFiles.open(logs).last(1, () => true).lines.length > 0)
+      return output.result({ lines, unreadable }, `There is no line of level ${options.level} or above.`);
+    throw failed("no-log", `there is no line in ${logs}`, "Start the endpoint: `social-harness daemon`.");
   }
   const remark = (broken: number): void => {
     if (broken > 0)

@@ -19,7 +19,7 @@ const words: Readonly<Record<Reason, Words>> = {
   "dependency-unavailable": {
     exitCode: 3,
     message: "the Registry did not answer",
-    next: "Conversations that exist go on; a registration or a first contact needs the network: try again when it is up.",
+    next: Trouble.remedy("Registry", "unreachable"),
   },
   "persistence-failed": failure(
     "the endpoint's store could not do it",
@@ -125,7 +125,7 @@ export const ofTrouble = (trouble: Trouble.Trouble): Failure =>
   new Failure(words["dependency-unavailable"].exitCode, {
     reason: trouble.kind === "wrong-key" ? "wrong-registry-key" : "dependency-unavailable",
     message: Trouble.explain("Registry", trouble),
-    next: `${Trouble.remedy(trouble)}${ProxyEnvironment.hint(trouble.kind)}`,
+    next: `${Trouble.remedy("Registry", trouble.kind)}${ProxyEnvironment.hint(trouble.kind)}`,
   });
 
 /** The failure of a tool that the daemon does not have at this moment: before registration nearly every one. */

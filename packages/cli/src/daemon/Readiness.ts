@@ -28,6 +28,7 @@ const Health = Schema.Struct({
   routerConnected: Schema.Boolean,
   routerSince: Schema.NullOr(Schema.String),
   routerTrouble: Schema.NullOr(Explained),
+  routerRefusing: Schema.NullOr(Schema.Struct({ since: Schema.String, explanation: Schema.String })),
   routerEquivocations: Count,
   routerChanged: Schema.NullOr(Schema.Struct({ ...Explained.fields, at: Schema.String })),
   conversationsChanging: Count,
@@ -55,6 +56,8 @@ const Health = Schema.Struct({
   pending: Schema.Array(PendingPost),
   outboxEnvelopes: Count,
   storeTrouble: Schema.NullOr(Schema.Struct({ ...Explained.fields, since: Schema.String })),
+  registryUrl: Schema.String,
+  routerUrl: Schema.String,
   contacts: Schema.Union([Schema.Literals(["everyone", "known"]), Names]),
   blocked: Names,
 });

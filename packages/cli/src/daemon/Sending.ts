@@ -71,6 +71,8 @@ const explain = (post: Readiness.PendingPost, health: Readiness.Health): string 
     const why = health.routerTrouble === null ? "" : ` (${health.routerTrouble.explanation})`;
     return `it goes out by itself when the Router is connected again${why}; do not send it again.`;
   }
+  if (health.routerRefusing !== null)
+    return `the Router takes nothing at the moment: ${health.routerRefusing.explanation}; do not send it again.`;
   const { unsigned } = post;
   const whom = unsigned === null || unsigned.length === 0 ? "" : `; not signed yet by ${unsigned.join(", ")}`;
   return `it goes out by itself when enough members can be reached${whom}; do not send it again.`;

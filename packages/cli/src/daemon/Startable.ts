@@ -7,7 +7,8 @@ import type { Configuration } from "@social-harness/endpoint/state/Configuration
 import * as Identity from "@social-harness/endpoint/state/Identity";
 import { StateError } from "@social-harness/endpoint/state/StateError";
 import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
-import * as StartLook from "@social-harness/endpoint/store/StartLook";
+import * as Sample from "@social-harness/endpoint/store/Sample";
+import { StoreError } from "@social-harness/endpoint/store/StoreError";
 import * as StoreFault from "@social-harness/endpoint/store/StoreFault";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { failed } from "../Failure.ts";
@@ -45,6 +46,11 @@ export const demandStartable = async (
   TestCallbacks.read(folder, allowTestCallbacks);
   LostStore.demandStore(folder);
   demandDisk(folder);
-  if (hasStore(folder))
-    await StartLook.look(folder.database, identity, { verifier: Ed25519.verifier, registryKey });
+  if (!hasStore(folder)) return;
+  try {
+    await Sample.asAtStart(folder.database, identity, { verifier: Ed25519.verifier, registryKey });
+  } catch (error) {
+    // A start brings that one up, and checks it then.
+    if (!(error instanceof StoreError && error.reason === "older-schema")) throw error;
+  }
 };

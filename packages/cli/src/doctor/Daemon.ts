@@ -2,13 +2,15 @@
 // standing, its webhook, and a question that it sends the whole way to itself and to a peer.
 
 import { existsSync } from "node:fs";
+import { connect } from "node:net";
+import type { Configuration } from "@social-harness/endpoint/state/Configuration";
 import * as Lock from "@social-harness/endpoint/state/Lock";
 import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
-import { StateError } from "@social-harness/endpoint/state/StateError";
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
 import { version } from "@social-harness/endpoint/Version";
 import * as Failure from "../Failure.ts";
 import type { ExitCode } from "../Failure.ts";
+import * as InForce from "../daemon/InForce.ts";
 import type { Served } from "../daemon/OwnerCall.ts";
 import { probe } from "../daemon/Probing.ts";
 import * as Readiness from "../daemon/Readiness.ts";
@@ -16,6 +18,7 @@ import { connectAsOwner, find } from "../daemon/Running.ts";
 import type { StateOptions } from "../daemon/Profile.ts";
 import { count } from "../Output.ts";
 import { standingWords } from "../text/Webhooks.ts";
+import { connectionOf } from "./Connection.ts";
 import { broken, type Check, type Finding, guarded, ofError, ok, skipped, warning } from "./Finding.ts";
 
 export interface DaemonOptions extends StateOptions {
@@ -23,24 +26,67 @@ export interface DaemonOptions extends StateOptions {
   readonly peer?: AgentName;
 }
 
-const after: ReadonlyArray<Check> = ["version", "mcp", "connection", "standing", "webhook", "canary"];
+const after: ReadonlyArray<Check> = [
+  "version",
+  "settings",
+  "mcp",
+  "connection",
+  "standing",
+  "webhook",
+  "canary",
+];
+
+/** What would take the port that a start would want; a look that connects cannot be in a start's way. */
+const isTaken = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect({ host: "127.0.0.1", port });
+    const end = (taken: boolean) => (): void => {
+      socket.destroy();
+      resolve(taken);
+    };
+    socket.once("connect", end(true));
+    socket.once("error", end(false));
+    socket.setTimeout(1_000, end(false));
+  });
 
 /** Nobody is ready on the folder; a process may hold it all the same. */
-const absent = (folder: StateFolder, failure: Failure.Failure): Finding => {
-  try {
-    if (existsSync(folder.lock)) Lock.acquire(folder).release();
-  } catch (error) {
-    if (error instanceof StateError && error.reason === "held") {
-      return broken(
-        "daemon",
-        `${error.message.split(":")[0] ?? error.message}, and is not ready`,
-        "Wait until it has checked its store; logs/ in the folder says what it does.",
-      );
-    }
-    throw error;
+const absent = async (
+  folder: StateFolder,
+  configuration: Configuration | null,
+  failure: Failure.Failure,
+): Promise<Finding> => {
+  const holder = existsSync(folder.lock) ? Lock.look(folder) : null;
+  if (holder !== null) {
+    const who =
+      holder.kind === "process" ? `a daemon with pid ${holder.pid}` : "a daemon that cannot be seen";
+    return broken(
+      "daemon",
+      `${folder.path} is in use by ${who}, and is not ready`,
+      "Wait until it has checked its store; logs/ in the folder says what it does.",
+    );
   }
-  return broken("daemon", failure.message, failure.next);
+  const port = configuration?.port ?? 0;
+  if (port !== 0 && (await isTaken(port))) {
+    return broken(
+      "daemon",
+      `${failure.message}, and its port ${port} is used by another program`,
+      "Give another --port, or put one into config.json, and start it: `social-harness daemon`.",
+    );
+  }
+  return broken(
+    "daemon",
+    failure.message,
+    `${failure.next} Where it does not start, it says why, and \`social-harness verify --full\` checks every signature of its store.`,
+  );
 };
+
+/** It holds the folder and does not answer: stopped, hanging, or so busy that it is no use. */
+const mute = (pid: number): Finding =>
+  broken(
+    "daemon",
+    `it runs with pid ${pid} and does not answer`,
+    `Take its place: \`social-harness daemon --replace\`. Where it does not go: kill -9 ${pid}, which loses nothing, and start it again.`,
+  );
 
 const mcpOf = async (served: Served): Promise<Finding> => {
   const client = await connectAsOwner(served);
@@ -50,17 +96,6 @@ const mcpOf = async (served: Served): Promise<Finding> => {
   } finally {
     await client.close();
   }
-};
-
-const connectionOf = (health: Readiness.Health): Finding => {
-  if (!health.registered) return skipped("connection", "no agent is registered");
-  if (health.routerConnected) return ok("connection", `connected to the Router since ${health.routerSince}`);
-  const why = health.routerTrouble?.explanation ?? "it is still trying";
-  return broken(
-    "connection",
-    `the daemon is not connected to the Router: ${why}`,
-    "The Router's address is checked above; posts wait and go out when it is back.",
-  );
 };
 
 export const standingOf = (health: Readiness.Health): Finding => {
@@ -167,6 +202,28 @@ const peerOf = async (served: Served, peer: AgentName): Promise<Finding> => {
   }
 };
 
+const versionOf = (theirs: string): Finding =>
+  theirs === version
+    ? ok("version", `the daemon is version ${version}, as is this command`)
+    : warning(
+        "version",
+        `the daemon is version ${theirs} and this command version ${version}`,
+        "Stop it, then start it again from this installation: `social-harness daemon`.",
+      );
+
+const settingsOf = (
+  configuration: Configuration | null,
+  served: Served,
+  health: Readiness.Health | null,
+): Finding => {
+  if (configuration === null) return skipped("settings", "there is no configuration to compare with");
+  // The port is a flag as a rule, and the next link says where it is.
+  const fields = InForce.differing(configuration, served, health).filter((field) => field !== "port");
+  return fields.length === 0
+    ? ok("settings", "the daemon goes by what is configured")
+    : warning("settings", InForce.explain(fields, served), InForce.remedy);
+};
+
 /** How the daemon says that it stands; null where it does not say it. */
 const readinessOf = async (
   served: Served,
@@ -179,45 +236,25 @@ const readinessOf = async (
   }
 };
 
-const running = async (
-  { pid, version: theirs, ...at }: ReturnType<typeof find>,
-  path: string,
-  peer: AgentName | undefined,
-): Promise<ReadonlyArray<Finding>> => {
-  const served: Served = { path, mcpUrl: at.mcpUrl, mode: at.mode };
-  const isSame = theirs === version;
-  const findings = [
-    ok("daemon", `it runs with pid ${pid}`),
-    isSame
-      ? ok("version", `the daemon is version ${version}, as is this command`)
-      : warning(
-          "version",
-          `the daemon is version ${theirs} and this command version ${version}`,
-          "Stop it, then start it again from this installation: `social-harness daemon`.",
-        ),
-    await guarded("mcp", () => mcpOf(served)),
-  ];
-  const { health, connection } = await readinessOf(served);
-  const silence = "the daemon did not say how it stands";
-  findings.push(
-    connection,
-    health === null ? skipped("standing", silence) : standingOf(health),
-    health === null ? skipped("webhook", silence) : webhookOf(health),
-  );
-  const why = health?.registered === true ? null : "it takes a registered agent to ask";
-  findings.push(why === null ? await guarded("canary", () => canaryOf(served)) : skipped("canary", why));
-  if (peer !== undefined) {
-    findings.push(why === null ? await guarded("peer", () => peerOf(served, peer)) : skipped("peer", why));
+/** Its MCP endpoint; null where it holds the folder and leaves the first question without an answer: it is asked no more. */
+const mcpOrMute = async (served: Served, folder: StateFolder, pid: number): Promise<Finding | null> => {
+  try {
+    return await mcpOf(served);
+  } catch (error) {
+    const isSilent = Failure.ofUnknown(error).reason === "daemon-unreachable";
+    const holder = isSilent ? Lock.look(folder) : null;
+    return holder?.kind === "process" && holder.pid === pid ? null : ofError("mcp", error);
   }
-  return findings;
 };
 
 export const examine = async (
   options: DaemonOptions,
   folder: StateFolder,
+  configuration: Configuration | null,
 ): Promise<ReadonlyArray<Finding>> => {
   const { peer } = options;
   const none = [...after, ...(peer === undefined ? [] : (["peer"] as const))];
+  const unasked = none.map((check) => skipped(check, "it takes a running daemon to ask"));
   let found: ReturnType<typeof find>;
   try {
     found = find(options);
@@ -226,10 +263,30 @@ export const examine = async (
     const unreachable: ExitCode = 3;
     const finding = await guarded("daemon", () =>
       failure.exitCode === unreachable
-        ? absent(folder, failure)
+        ? absent(folder, configuration, failure)
         : broken("daemon", failure.message, failure.next),
     );
-    return [finding, ...none.map((check) => skipped(check, "it takes a running daemon to ask"))];
+    return [finding, ...unasked];
   }
-  return running(found, folder.path, peer);
+  const { pid, version: theirs, mcpUrl, mode } = found;
+  const served: Served = { path: folder.path, mcpUrl, mode };
+  const mcp = await mcpOrMute(served, folder, pid);
+  if (mcp === null) return [mute(pid), ...unasked];
+  const { health, connection } = await readinessOf(served);
+  const silence = "the daemon did not say how it stands";
+  const findings = [
+    ok("daemon", `it runs with pid ${pid}`),
+    versionOf(theirs),
+    settingsOf(configuration, served, health),
+    mcp,
+    connection,
+    health === null ? skipped("standing", silence) : standingOf(health),
+    health === null ? skipped("webhook", silence) : webhookOf(health),
+  ];
+  const why = health?.registered === true ? null : "it takes a registered agent to ask";
+  findings.push(why === null ? await guarded("canary", () => canaryOf(served)) : skipped("canary", why));
+  if (peer !== undefined) {
+    findings.push(why === null ? await guarded("peer", () => peerOf(served, peer)) : skipped("peer", why));
+  }
+  return findings;
 };

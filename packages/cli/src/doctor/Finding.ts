@@ -18,6 +18,7 @@ export const checks = [
   "clock",
   "daemon",
   "version",
+  "settings",
   "mcp",
   "connection",
   "standing",
@@ -72,4 +73,18 @@ export const guarded = async (check: Check, examine: () => Finding | Promise<Fin
   } catch (error) {
     return ofError(check, error);
   }
+};
+
+/** As `guarded`, for a check that also finds something that later ones need; null where it threw. */
+export const finding = async <A>(
+  check: Check,
+  look: () => readonly [A, Finding] | Promise<readonly [A, Finding]>,
+): Promise<readonly [A | null, Finding]> => {
+  let found: A | null = null;
+  const result = await guarded(check, async () => {
+    const [value, seen] = await look();
+    found = value;
+    return seen;
+  });
+  return [found, result];
 };

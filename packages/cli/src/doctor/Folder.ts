@@ -2,18 +2,20 @@
 
 import { accessSync, constants, existsSync, statfsSync } from "node:fs";
 import process from "node:process";
+import * as TestCallbacks from "@social-harness/endpoint/callbacks/TestCallbacks";
 import * as RulesFile from "@social-harness/endpoint/firewall/RulesFile";
 import * as Watch from "@social-harness/endpoint/firewall/Watch";
 import * as Configuration from "@social-harness/endpoint/state/Configuration";
+import type { Endpoint } from "@social-harness/endpoint/state/EndpointFile";
 import * as Identity from "@social-harness/endpoint/state/Identity";
 import * as PrivateFile from "@social-harness/endpoint/state/PrivateFile";
-import { codeOf, StateError } from "@social-harness/endpoint/state/StateError";
+import { codeOf } from "@social-harness/endpoint/state/StateError";
 import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
 import * as Tokens from "@social-harness/endpoint/state/Tokens";
-import * as Sample from "@social-harness/endpoint/store/Sample";
 import { joinFirst } from "../daemon/Profile.ts";
 import { count } from "../Output.ts";
-import { broken, type Finding, guarded, ok, skipped, warning } from "./Finding.ts";
+import { broken, type Finding, finding, guarded, ok, skipped, warning } from "./Finding.ts";
+import * as Store from "./Store.ts";
 
 /** What the later checks need of the folder, as far as it could be read. */
 export interface Local {
@@ -40,20 +42,31 @@ const folderOf = (folder: StateFolder): Finding => {
   return ok("folder", `${path} and its files are their owner's alone`);
 };
 
-const tokensOf = (folder: StateFolder, mode: Configuration.Mode): Finding => {
-  if (!existsSync(folder.ownerToken)) return skipped("tokens", "the daemon makes them when it starts first");
-  Tokens.ownerOf(folder, mode);
-  return ok("tokens", mode === "credentials" ? "both can be used" : "the owner's token can be used");
+/** A start makes those that are missing; a daemon that runs lets nobody in by them until it is started again. */
+const tokensOf = (folder: StateFolder, mode: Configuration.Mode, isServed: boolean): Finding => {
+  if (!isServed && !existsSync(folder.ownerToken))
+    return skipped("tokens", "the daemon makes them when it starts first");
+  const [trouble] = Tokens.troublesOf(folder, mode).filter(({ reason }) => isServed || reason !== "missing");
+  if (trouble !== undefined) throw trouble;
+  const which = mode === "credentials" ? "both can be used" : "the owner's token can be used";
+  return ok("tokens", `${which}, mode ${mode}`);
 };
 
-const testCallbacksOf = (folder: StateFolder): Finding =>
-  existsSync(folder.testCallbacks)
+const testCallbacksOf = (folder: StateFolder, isServed: boolean): Finding => {
+  if (!existsSync(folder.testCallbacks)) return ok("test-callbacks", "there is no test-callbacks.json");
+  const next = "Remove the file, unless this endpoint is for tests of receivers.";
+  return isServed
     ? warning(
         "test-callbacks",
         "test-callbacks.json is there: a daemon that is allowed to takes callbacks to private addresses for good ones",
-        "Remove the file, unless this endpoint is for tests of receivers.",
+        next,
       )
-    : ok("test-callbacks", "there is no test-callbacks.json");
+    : broken(
+        "test-callbacks",
+        `no daemon starts beside test-callbacks.json without ${TestCallbacks.flag}`,
+        next,
+      );
+};
 
 const firewallOf = (folder: StateFolder): Finding => {
   const content = Watch.read(folder.firewall);
@@ -96,20 +109,6 @@ export const spaceOf = (free: number): Finding => {
   return free < freeBytesLow ? warning("disk", said, next) : ok("disk", said);
 };
 
-/** Runs a check that also finds something that later ones need. */
-const finding = async <A>(
-  check: Finding["check"],
-  look: () => readonly [A, Finding],
-): Promise<readonly [A | null, Finding]> => {
-  let found: A | null = null;
-  const result = await guarded(check, () => {
-    const [value, seen] = look();
-    found = value;
-    return seen;
-  });
-  return [found, result];
-};
-
 const keysOf = (folder: StateFolder): readonly [Identity.Identity | null, Finding] => {
   const identity = Identity.load(folder);
   return identity === null
@@ -117,21 +116,8 @@ const keysOf = (folder: StateFolder): readonly [Identity.Identity | null, Findin
     : [identity, ok("keys", `both are there, signing key ${identity.signingKey}`)];
 };
 
-const storeOf = (folder: StateFolder, identity: Identity.Identity): readonly [boolean, Finding] => {
-  if (!existsSync(folder.database))
-    throw new StateError(
-      "missing",
-      `there is no ${folder.database}`,
-      "restore it from a backup, or start the daemon, which makes a new one",
-    );
-  const { card, records, conversations } = Sample.take(folder.database, identity);
-  const newest = `the newest ${count(records, "record")} and ${count(conversations, "conversation")} are as they were stored`;
-  return card === null
-    ? [false, warning("store", `${newest}, and no agent is registered`, joinFirst)]
-    : [true, ok("store", `it is ${card.agentName}'s, and ${newest}`)];
-};
-
-export const examine = async (folder: StateFolder): Promise<Local> => {
+/** `daemon`: the one that runs on the folder. */
+export const examine = async (folder: StateFolder, daemon: Endpoint | null): Promise<Local> => {
   const exists = existsSync(folder.path);
   const first = await guarded("folder", () => folderOf(folder));
   if (!exists) return { findings: [first], identity: null, configuration: null, registered: null };
@@ -143,16 +129,18 @@ export const examine = async (folder: StateFolder): Promise<Local> => {
       ok("configuration", `mode ${loaded.mode}, Registry ${loaded.registryUrl}, Router ${loaded.routerUrl}`),
     ] as const;
   });
+  const isServed = daemon !== null;
   const [registered, store] =
     identity === null
       ? [null, skipped("store", "without keys nobody can say whose it should be")]
-      : await finding("store", () => storeOf(folder, identity));
+      : await Store.examine({ folder, identity, configuration, isServed });
+  const mode = daemon?.mode ?? configuration?.mode ?? "trusted-local";
   const findings = [
     first,
     keys,
     settings,
-    await guarded("tokens", () => tokensOf(folder, configuration?.mode ?? "trusted-local")),
-    testCallbacksOf(folder),
+    await guarded("tokens", () => tokensOf(folder, mode, isServed)),
+    testCallbacksOf(folder, isServed),
     await guarded("firewall", () => firewallOf(folder)),
     await guarded("disk", () => diskOf(folder)),
     store,

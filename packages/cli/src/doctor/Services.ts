@@ -3,13 +3,16 @@
 
 import type { Identity } from "@social-harness/endpoint/state/Identity";
 import type { Configuration } from "@social-harness/endpoint/state/Configuration";
+import * as RouterStanding from "@social-harness/endpoint/transport/RouterStanding";
 import * as Trouble from "@social-harness/endpoint/transport/Trouble";
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import { makeRegistryClient } from "@social-harness/registry/client/RegistryClient";
 import { RegistryError } from "@social-harness/registry/client/RegistryError";
+import { look } from "@social-harness/router/client/Look";
 import { joinFirst } from "../daemon/Profile.ts";
 import * as ProxyEnvironment from "../ProxyEnvironment.ts";
 import { broken, type Finding, ok, skipped, warning } from "./Finding.ts";
+import { lostRemedy } from "./Store.ts";
 
 const answerMsMax = 10_000;
 /** A minute shows in dates that people compare; what hurts is hours. */
@@ -18,7 +21,7 @@ const skewMsMax = 60_000;
 const troubled = (check: "registry" | "router", error: unknown): Finding => {
   const service = check === "registry" ? "Registry" : "Router";
   const trouble = Trouble.of(error) ?? { kind: "unreachable", detail: "no answer" };
-  const advice = `${Trouble.remedy(trouble)}${ProxyEnvironment.hint(trouble.kind)}`;
+  const advice = `${Trouble.remedy(service, trouble.kind)}${ProxyEnvironment.hint(trouble.kind)}`;
   return broken(check, Trouble.explain(service, trouble), advice);
 };
 
@@ -31,6 +34,13 @@ const registryOf = async (
   const registry = makeRegistryClient({ url: registryUrl, registryKey, ...ProxyEnvironment.read() });
   try {
     const card = await registry.lookupById(AgentCard.agentIdOf(signingKey), { deadlineMs: answerMsMax });
+    if (card !== null && registered === false) {
+      return broken(
+        "registry",
+        `it knows this folder's keys as ${card.agentName}, and the store does not: the store was lost, or a join did not end`,
+        lostRemedy,
+      );
+    }
     if (card !== null) return ok("registry", `it answers under the pinned key and knows ${card.agentName}`);
     return registered === true
       ? broken(
@@ -78,6 +88,30 @@ export const clockOf = (skews: ReadonlyArray<number>): Finding => {
   );
 };
 
+/** Told by its first word: what else answers there is no Router, or another network's. */
+const routerOf = async ({ routerUrl, routerKey }: Configuration): Promise<Finding> => {
+  const options = { url: routerUrl, routerKey, deadlineMs: answerMsMax, ...ProxyEnvironment.read() };
+  const sight = await look(options);
+  switch (sight.kind) {
+    case "router":
+      return ok("router", "a Router answers at its address under the pinned key");
+    case "wrong-router-key":
+      return broken(
+        "router",
+        "a Router answers at its address under another key than the pinned one",
+        RouterStanding.remedyOf(sight.kind),
+      );
+    case "refused":
+      return broken(
+        "router",
+        `a Router answers at its address and refuses (${sight.reason})`,
+        RouterStanding.remedyOf(sight.reason),
+      );
+    case "none":
+      return troubled("router", sight.cause);
+  }
+};
+
 const addressOf = async (url: string): Promise<Reached | Error> => {
   try {
     return await reach(url);
@@ -95,15 +129,12 @@ export const examine = async (
     const why = "it takes keys and a configuration to ask";
     return [skipped("registry", why), skipped("router", why), skipped("clock", why)];
   }
-  const [registry, byRegistry, byRouter] = await Promise.all([
+  const [registry, router, byRegistry, byRouter] = await Promise.all([
     registryOf(configuration, identity, registered),
+    routerOf(configuration),
     addressOf(configuration.registryUrl),
     addressOf(configuration.routerUrl),
   ]);
-  const router =
-    byRouter instanceof Error
-      ? troubled("router", byRouter)
-      : ok("router", "something answers at its address");
   const skews = [byRegistry, byRouter].flatMap((one) =>
     one instanceof Error || one.skewMs === null ? [] : [one.skewMs],
   );

@@ -11,7 +11,12 @@ import { webhookLines } from "./Webhooks.ts";
 
 const routerLine = ({ style }: Output, health: Health): string => {
   const since = health.routerSince === null ? "" : ` since ${localDate(health.routerSince)}`;
-  if (health.routerConnected) return `Router   ${style("green", "connected")}${since}`;
+  const { routerConnected, routerRefusing } = health;
+  if (routerConnected && routerRefusing !== null) {
+    const said = `${style("red", "connected, and takes nothing")} since ${localDate(routerRefusing.since)}`;
+    return `Router   ${said}: ${visible(routerRefusing.explanation)}`;
+  }
+  if (routerConnected) return `Router   ${style("green", "connected")}${since}`;
   const why = health.routerTrouble === null ? "still trying" : health.routerTrouble.explanation;
   return `Router   ${style("red", "not connected")}${since}: ${visible(why)}`;
 };

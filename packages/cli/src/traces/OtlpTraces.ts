@@ -1,5 +1,6 @@
 // Spans on their way to an OTLP collector, through Effect's exporter, which batches, retries, and rests for a minute when the
-// collector is away. The only file that knows it. Implements RUN-154 and RUN-155.
+// collector is away. The only file that knows it. Implements RUN-154,
+// RUN-155 and RUN-278.
 
 import { hash } from "node:crypto";
 import * as ConfigProvider from "effect/ConfigProvider";
@@ -32,6 +33,8 @@ export interface StartOptions {
   readonly environment: Environment;
   readonly protocol: Protocol;
   readonly serviceName: string;
+  /** Gets a line when the collector begins to take nothing, and one when it takes traces again. */
+  readonly notice: (line: string) => void;
 }
 
 /** More than a person looks at, and a bounded memory while a collector hangs; what comes beyond in a second is dropped. */
@@ -46,15 +49,37 @@ const serializations = {
   "http/protobuf": OtlpSerialization.layerProtobuf,
 } as const satisfies Record<Protocol, unknown>;
 
-const client = Layer.effect(
-  HttpClient.HttpClient,
-  Effect.map(
+/** A request that fails once is made again; with the second in a row there is something to say. */
+const failuresToSay = 2;
+
+/** Says once that the collector takes nothing, and once that it does again. What it answers stays with it: it may be anything. */
+const watch = (notice: StartOptions["notice"]) => {
+  let failures = 0;
+  return (status: number | null): void => {
+    const isTaken = status !== null && status < 400;
+    if (isTaken && failures >= failuresToSay) notice("the collector takes traces again");
+    failures = isTaken ? 0 : failures + 1;
+    if (failures !== failuresToSay) return;
+    const why = status === null ? "it cannot be reached, or does not answer" : `it answers HTTP ${status}`;
+    notice(
+      `the collector that the OTEL_ variables name takes no traces: ${why}; they are dropped, and everything else goes on`,
+    );
+  };
+};
+
+const clientOf = (told: (status: number | null) => void) =>
+  Layer.effect(
     HttpClient.HttpClient,
-    HttpClient.transformResponse(
-      Effect.timeoutOrElse({ duration: exportMsMax, orElse: () => Effect.interrupt }),
+    Effect.map(
+      HttpClient.HttpClient,
+      HttpClient.transformResponse((response) =>
+        response.pipe(
+          Effect.timeoutOrElse({ duration: exportMsMax, orElse: () => Effect.interrupt }),
+          Effect.onExit((exit) => Effect.sync(() => told(Exit.isSuccess(exit) ? exit.value.status : null))),
+        ),
+      ),
     ),
-  ),
-).pipe(Layer.provide(FetchHttpClient.layer));
+  ).pipe(Layer.provide(FetchHttpClient.layer));
 
 /** What is about one post has one trace id, whoever tells of it: nothing has to be handed along with the post. */
 const parentOf = ({ postId }: Span): Option.Option<EffectTracer.AnySpan> => {
@@ -92,7 +117,12 @@ const tell = (tracer: EffectTracer.Tracer, span: Span): void => {
 };
 
 /** Null where a variable cannot be used; nothing says which, because its value may be a secret. */
-export const start = async ({ environment, protocol, serviceName }: StartOptions): Promise<Traces | null> => {
+export const start = async (options: StartOptions): Promise<Traces | null> => {
+  const { environment, protocol, serviceName, notice } = options;
+  let closing = false;
+  const answered = watch((line) => {
+    if (!closing) notice(line);
+  });
   // Asked for by its endpoint, as the standard has it; Effect waits for the exporter's name.
   const env = Object.fromEntries(
     Object.entries({ OTEL_SERVICE_NAME: serviceName, OTEL_TRACES_EXPORTER: "otlp", ...environment }).filter(
@@ -100,7 +130,11 @@ export const start = async ({ environment, protocol, serviceName }: StartOptions
     ),
   );
   const layer = OtlpTracer.layerFromConfig({ resource: { serviceVersion: version } }).pipe(
-    Layer.provide([client, serializations[protocol], ConfigProvider.layer(ConfigProvider.fromEnv({ env }))]),
+    Layer.provide([
+      clientOf(answered),
+      serializations[protocol],
+      ConfigProvider.layer(ConfigProvider.fromEnv({ env })),
+    ]),
   );
   const scope = Scope.makeUnsafe();
   const built = await Effect.runPromiseExit(Layer.buildWithScope(layer, scope));
@@ -119,6 +153,7 @@ export const start = async ({ environment, protocol, serviceName }: StartOptions
       if (told <= spansPerSecondMax) tell(tracer, span);
     },
     close: async () => {
+      closing = true;
       const closed = Effect.runPromiseExit(Scope.close(scope, Exit.void));
       await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, lastMsMax).unref())]);
     },

@@ -39,9 +39,11 @@ verifies(
   "keeps a level, shows no control characters, and says where there is no log",
   async () => {
     const none = await runHere(["logs", "--state", join(root, "none"), "--json"]);
-    expect([none.code, failureOf(none).reason]).toEqual([1, "no-log"]);
+    expect([none.code, failureOf(none).reason]).toEqual([1, "no-folder"]);
     const state = join(root, "made");
     mkdirSync(join(state, "logs"), { recursive: true });
+    const empty = await runHere(["logs", "--state", state, "--json"]);
+    expect([empty.code, failureOf(empty).reason]).toEqual([1, "no-log"]);
     const lines = ["info", "warn"].map((level) =>
       JSON.stringify({ time: "2026-11-30T12:00:00.000Z", level, event: "e", what: "\u001b[31mred\n" }),
     );
@@ -54,5 +56,26 @@ verifies(
     const json = lastJson(await runHere(["logs", "--state", state, "--level", "warn", "--json"]));
     expect(json).toMatchObject({ lines: [{ what: "\u001b[31mred\n" }], unreadable: 1 });
     expect((await runHere(["logs", "--state", state, "--level", "loud"])).code).toBe(2);
+  },
+);
+
+verifies(
+  "RUN-277",
+  "no line of the level that is asked for is a good answer, and a folder that is not there is told as that",
+  async () => {
+    const state = join(root, "healthy");
+    mkdirSync(join(state, "logs"), { recursive: true });
+    const line = JSON.stringify({ time: "2026-11-30T12:00:00.000Z", level: "info", event: "e" });
+    writeFileSync(join(state, "logs", "endpoint.log"), `${line}\n`);
+    const text = await runHere(["logs", "--state", state, "--level", "error"]);
+    expect([text.code, text.stdout]).toEqual([0, "There is no line of level error or above.\n"]);
+    const json = await runHere(["logs", "--state", state, "--level", "error", "--json"]);
+    expect([json.code, lastJson(json)]).toEqual([0, { lines: [], unreadable: 0 }]);
+    const mistyped = failureOf(await runHere(["logs", "--state", join(root, "haelthy"), "--json"]));
+    expect(mistyped).toEqual({
+      reason: "no-folder",
+      message: `there is no folder ${join(root, "haelthy")}`,
+      next: expect.stringContaining("--state") as string,
+    });
   },
 );

@@ -2,8 +2,10 @@
 
 import { expect } from "vitest";
 import { states } from "@social-harness/endpoint/operations/EventSubscription";
+import * as Trouble from "@social-harness/endpoint/transport/Trouble";
 import { verifies } from "@social-harness/testkit/Verifies";
 import type { Health } from "../../src/daemon/Readiness.ts";
+import { connectionOf } from "../../src/doctor/Connection.ts";
 import { standingOf, webhookOf } from "../../src/doctor/Daemon.ts";
 
 const well: Health = {
@@ -11,6 +13,7 @@ const well: Health = {
   routerConnected: true,
   routerSince: "2026-01-02T03:04:05.000Z",
   routerTrouble: null,
+  routerRefusing: null,
   routerEquivocations: 0,
   routerChanged: null,
   conversationsChanging: 0,
@@ -24,6 +27,8 @@ const well: Health = {
   withdrawingPosts: 0,
   pending: [],
   outboxEnvelopes: 0,
+  registryUrl: "https://registry.example",
+  routerUrl: "wss://router.example",
   contacts: "everyone",
   blocked: [],
 };
@@ -115,3 +120,37 @@ verifies(
     expect(webhookOf(subscription({ resting: "trusted-local" }))).toMatchObject({ verdict: "warning" });
   },
 );
+
+verifies("RUN-274", "the connection's remedy is that of the trouble which it names, said once", () => {
+  const of = (reason: string, explanation: string) =>
+    connectionOf({ ...well, routerConnected: false, routerTrouble: { reason, explanation } });
+  expect(of("superseded", "another process connected as this agent").next).toContain(
+    "Stop the other process",
+  );
+  expect(of("unreachable", "the Router cannot be reached (connection refused)").next).toContain("Posts wait");
+  const { remedy } = Trouble;
+  const advice = remedy("Router", "untrusted-certificate");
+  expect(of("untrusted-certificate", `it is not trusted (self-signed certificate). ${advice}`)).toMatchObject(
+    {
+      verdict: "broken",
+      message: "the daemon is not connected to the Router: it is not trusted (self-signed certificate)",
+      next: advice,
+    },
+  );
+  const storeTrouble = { reason: "full", explanation: "the disk is full", since: "2026-01-02T03:04:05.000Z" };
+  const full = connectionOf({ ...well, routerConnected: false, storeTrouble });
+  expect([full.message, full.next]).toEqual([
+    expect.stringContaining("the disk is full"),
+    expect.stringContaining("Mend the store"),
+  ]);
+  expect(connectionOf(well).verdict).toBe("ok");
+  expect(connectionOf({ ...well, registered: false }).verdict).toBe("skipped");
+});
+
+verifies("RUN-276", "a Router that is connected and takes nothing is a broken link", () => {
+  const routerRefusing = { since: "2026-01-02T03:04:05.000Z", explanation: "it refuses every post" };
+  expect(connectionOf({ ...well, routerRefusing })).toMatchObject({
+    verdict: "broken",
+    next: expect.stringContaining("Tell the network's operator") as string,
+  });
+});

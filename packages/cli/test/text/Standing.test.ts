@@ -14,6 +14,7 @@ const healthy: Health = {
   routerConnected: true,
   routerSince: null,
   routerTrouble: null,
+  routerRefusing: null,
   routerEquivocations: 0,
   storeTrouble: null,
   routerChanged: null,
@@ -27,6 +28,8 @@ const healthy: Health = {
   withdrawingPosts: 0,
   pending: [],
   outboxEnvelopes: 0,
+  registryUrl: "https://registry.example",
+  routerUrl: "wss://router.example",
   contacts: "everyone",
   blocked: [],
 };
@@ -246,3 +249,18 @@ verifies("RUN-81", "a pending send says what its own conversation waits for, and
     "it goes out by itself when the Router is connected again (connection refused); do not send it again.",
   );
 });
+
+verifies(
+  "RUN-276",
+  "that the Router takes nothing stands in its line, and in what a pending send waits for",
+  () => {
+    const routerRefusing = { since: "2026-01-02T03:04:05.000Z", explanation: "it refuses every post" };
+    const refusing = { ...healthy, routerRefusing };
+    expect(standingLines(output, refusing, {})[0]).toMatch(
+      /^Router {3}connected, and takes nothing since .*: it refuses every post$/,
+    );
+    expect(waitsIn({ ...refusing, pending: [post] }, post.postId).explanation).toBe(
+      "the Router takes nothing at the moment: it refuses every post; do not send it again.",
+    );
+  },
+);

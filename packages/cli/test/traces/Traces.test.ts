@@ -176,3 +176,43 @@ verifies("RUN-155", "a collector that hangs holds up no stop", async () => {
   expect(performance.now() - started).toBeLessThan(2_500);
   hangs = false;
 });
+
+verifies(
+  "RUN-278",
+  "a collector that takes nothing is told once, and once when it takes traces again",
+  async () => {
+    let status = 503;
+    const moody = createServer((request, response) =>
+      request.resume().on("end", () => response.writeHead(status).end("{}")),
+    );
+    await new Promise<void>((resolve) => moody.listen(0, "127.0.0.1", resolve));
+    const environment = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(moody.address() as AddressInfo).port}/secret`,
+      OTEL_BSP_SCHEDULE_DELAY: "20",
+    };
+    const notices: Array<string> = [];
+    const traces = await Traces.open(environment, "x", (line) => {
+      notices.push(line);
+      status = 200;
+    });
+    traces?.tracer({ name: "one", startedAt: 1, endedAt: 2, failed: null, attributes: {} });
+    await expect.poll(() => notices, { timeout: 30_000 }).toHaveLength(2);
+    expect(notices).toEqual([
+      expect.stringMatching(/^the collector .* takes no traces: it answers HTTP 503; they are dropped/),
+      "the collector takes traces again",
+    ]);
+    await traces?.close();
+    moody.close();
+    expect(notices.join()).not.toContain("secret");
+  },
+);
+
+verifies("RUN-278", "so is one that is not there", async () => {
+  const notices: Array<string> = [];
+  const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1", OTEL_BSP_SCHEDULE_DELAY: "20" };
+  const traces = await Traces.open(environment, "x", (line) => void notices.push(line));
+  traces?.tracer({ name: "one", startedAt: 1, endedAt: 2, failed: null, attributes: {} });
+  await expect.poll(() => notices, { timeout: 30_000 }).toHaveLength(1);
+  expect(notices[0]).toContain("it cannot be reached, or does not answer");
+  await traces?.close();
+});

@@ -32,7 +32,7 @@ import { createInbound } from "../transport/Inbound.ts";
 import { createOutboxSender, enqueue, type Enqueued, forget } from "../transport/Outbox.ts";
 import { createOwnCopies } from "../transport/OwnCopies.ts";
 import { createRouterLink, type RouterLink } from "../transport/RouterLink.ts";
-import { createRouterStanding, type RouterState } from "../transport/RouterStanding.ts";
+import { createRouterStanding, refusing, type RouterState } from "../transport/RouterStanding.ts";
 import * as ContactPolicy from "./ContactPolicy.ts";
 import { admitCommitted, type Admitted } from "./Admission.ts";
 import { idsWithIntentsSince, intentCreatedAt } from "./ConversationRows.ts";
@@ -289,6 +289,11 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
       return taken;
     },
     onGap: link.onGap,
+    onTaking: (taking) => {
+      standing.taking(taking);
+      if (taking) logger("info", "the Router takes what is sent again");
+      else logger("warn", "the Router takes nothing at the moment", { explanation: refusing });
+    },
     onDisconnected: (reason, cause) => {
       const trouble = standing.disconnected(reason, cause);
       // A store in trouble has been said already, and ends the connection.

@@ -10,11 +10,12 @@ import type * as Firewall from "../firewall/Firewall.ts";
 import * as HoldRows from "../firewall/HoldRows.ts";
 import * as Queue from "../firewall/Queue.ts";
 import * as Inbox from "../ingress/Inbox.ts";
+import type { Configuration } from "../state/Configuration.ts";
 import type { Database } from "../store/Database.ts";
 import type { StoreFault } from "../store/StoreFault.ts";
 import type { StoreTrouble } from "../store/StoreStanding.ts";
 import * as Equivocations from "../transport/Equivocations.ts";
-import type { RouterTrouble } from "../transport/RouterStanding.ts";
+import { refusing, type RouterState, type RouterTrouble } from "../transport/RouterStanding.ts";
 import * as RouterTerms from "../transport/RouterTerms.ts";
 import type { EventSubscriptionStatus } from "./EventSubscription.ts";
 import * as PendingPosts from "./PendingPosts.ts";
@@ -26,6 +27,8 @@ export interface Health {
   readonly routerSince: string | null;
   /** Why the Router is not connected, or null. */
   readonly routerTrouble: RouterTrouble | null;
+  /** That the connected Router takes nothing that it is sent, or null; `since` in UTC. */
+  readonly routerRefusing: { readonly since: string; readonly explanation: string } | null;
   /** Places in a lane for which the Router signed two orders; the proofs are kept. */
   readonly routerEquivocations: number;
   /** How the log ended that the Router had before its present one, or null; `routerChanged.at` in UTC. */
@@ -73,6 +76,9 @@ export interface Health {
     readonly since: string;
     readonly explanation: string;
   } | null;
+  /** Where the network is that this endpoint was started with. */
+  readonly registryUrl: string;
+  readonly routerUrl: string;
   /** The contact policy in force. */
   readonly contacts: "everyone" | "known" | ReadonlyArray<AgentName>;
   readonly blocked: ReadonlyArray<AgentName>;
@@ -92,6 +98,11 @@ const changeOf = (former: RouterTerms.FormerTerm | null): Health["routerChanged"
         at: new Date(former.endedAt).toISOString(),
         explanation: RouterTerms.explain(former.ending),
       };
+
+const refusingOf = (router: RouterState | null): Health["routerRefusing"] => {
+  const since = router?.refusingSince ?? null;
+  return since === null ? null : { since: new Date(since).toISOString(), explanation: refusing };
+};
 
 const restoredOf = (db: Database, now: number): Health["restored"] => {
   const at = LostMemory.notedAt(db);
@@ -126,6 +137,7 @@ export interface HealthOptions {
   /** null before registration. */
   readonly agent: ActiveAgent | null;
   readonly contactPolicy: ContactPolicy;
+  readonly network: Pick<Configuration, "registryUrl" | "routerUrl">;
   readonly firewall: Firewall.Standing;
   readonly webhook: EventSubscriptionStatus;
   /** Null while the store works. */
@@ -144,6 +156,7 @@ export const read = (options: HealthOptions): Health => {
     routerConnected: agent?.link.connected() ?? false,
     routerSince: router === null ? null : new Date(router.since).toISOString(),
     routerTrouble: router?.trouble ?? null,
+    routerRefusing: refusingOf(router),
     routerEquivocations: Equivocations.count(db),
     routerChanged: changeOf(RouterTerms.lastFormer(db)),
     conversationsChanging: RouterTerms.countUnderEarlier(db),
@@ -157,6 +170,8 @@ export const read = (options: HealthOptions): Health => {
     pending: agent === null ? [] : PendingPosts.newest(db, agent.card.agentId, shownMax),
     outboxEnvelopes: Number(db.get("SELECT count(*) AS n FROM outbox")?.["n"]),
     storeTrouble: storeTroubleOf(options.storeTrouble),
+    registryUrl: options.network.registryUrl,
+    routerUrl: options.network.routerUrl,
     contacts,
     blocked,
   };

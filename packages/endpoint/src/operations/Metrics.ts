@@ -47,6 +47,11 @@ const standingOf = ({ health, database }: Standing): ReadonlyArray<PrometheusTex
   gauge("registered", "1 once the endpoint has an agent.", Number(health.registered)),
   gauge("router_connected", "1 while the Router is connected.", Number(health.routerConnected)),
   troubleOf(health),
+  gauge(
+    "router_refusing",
+    "1 while the connected Router refuses what it is sent.",
+    Number(health.routerRefusing !== null),
+  ),
   gauge("router_equivocations", "Places for which the Router signed two orders.", health.routerEquivocations),
   gauge("conversations_changing", "Conversations that wait for a new round.", health.conversationsChanging),
   gauge(

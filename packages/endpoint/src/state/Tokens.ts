@@ -105,11 +105,9 @@ export const ownerOf = (folder: StateFolder, mode: Mode): string => {
   throw troubles.find(({ holders }) => holders.includes("owner"))?.error ?? missing(folder.ownerToken);
 };
 
-/** Throws the first trouble with a file of the mode that a start would not mend by making the file. */
-export const demandUsable = (folder: StateFolder, mode: Mode): void => {
-  const trouble = read(folder, mode).troubles.find(({ error }) => error.reason !== "missing");
-  if (trouble !== undefined) throw trouble.error;
-};
+/** What keeps the tokens of the mode from being good; a start makes those that are missing. */
+export const troublesOf = (folder: StateFolder, mode: Mode): ReadonlyArray<StateError> =>
+  read(folder, mode).troubles.map(({ error }) => error);
 
 /** Reads the tokens at each call, and says each trouble once for as long as it lasts. */
 export const reader = (

@@ -52,8 +52,11 @@ interface Walk {
   head: ChainHead | null;
 }
 
-/** `everything`: every signature is verified whatever the checkpoint says. Only `since-checkpoint` writes, the checkpoint. */
-export type Scope = "since-checkpoint" | "since-checkpoint-unwritten" | "everything";
+/**
+ * `everything`: every signature is verified whatever the checkpoint says, and nothing is written. `looking`: as a start checks,
+ * and nothing is written either.
+ */
+export type Scope = "since-checkpoint" | "looking" | "everything";
 
 /**
  * Checks the whole store. Throws `StoreError`, with reason `corrupt` when anything is not as it was stored; returns how

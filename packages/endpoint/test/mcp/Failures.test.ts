@@ -101,8 +101,9 @@ verifies(
       /^The Registry's certificate is not trusted \(self-signed certificate\)\. .*NODE_EXTRA_CA_CERTS/,
     );
     expect(await wordsFor(new RegistryError("invalid-answer", "secret words"))).toBe(
-      "What the Registry answers is not to be believed (malformed, or signed by another). Nothing of it was taken. Try again " +
-        "later; if it stays so, tell the network's operator.",
+      "What answers at the Registry's address is not to be believed (malformed, or signed by another). Nothing of it was " +
+        "taken. Compare registryUrl in config.json with the network's address; where the network has moved, take its new " +
+        "address with `social-harness move <invite>`. Where it is right, tell the network's operator.",
     );
     expect(await wordsFor(thrown("CERT_HAS_EXPIRED"))).toContain("(it has expired)");
     expect(await wordsFor(thrown("ECONNREFUSED"))).toContain("cannot be reached (connection refused)");

@@ -32,6 +32,7 @@ export const healthy: Health = {
   routerConnected: true,
   routerSince: "2026-07-28T00:00:00.000Z",
   routerTrouble: null,
+  routerRefusing: null,
   routerEquivocations: 0,
   storeTrouble: null,
   routerChanged: null,
@@ -45,6 +46,8 @@ export const healthy: Health = {
   withdrawingPosts: 0,
   pending: [],
   outboxEnvelopes: 0,
+  registryUrl: "https://registry.example",
+  routerUrl: "wss://router.example",
   contacts: "everyone",
   blocked: [],
 };

@@ -77,6 +77,7 @@ verifies(
       routerConnected: true,
       routerSince: expect.stringMatching(/Z$/),
       routerTrouble: null,
+      routerRefusing: null,
       routerEquivocations: 0,
       storeTrouble: null,
       routerChanged: null,
@@ -90,6 +91,8 @@ verifies(
       withdrawingPosts: 0,
       pending: [],
       outboxEnvelopes: 0,
+      registryUrl: network.registryUrl,
+      routerUrl: network.routerUrl,
       contacts: "everyone",
       blocked: [],
     });

@@ -62,6 +62,7 @@ verifies("RUN-143", "a page says how the endpoint stands and what it has counted
   const expected = {
     router_connected: 0,
     'router_trouble{reason="unreachable"}': 1,
+    router_refusing: 0,
     pending_items: 3,
     pending_posts: 2,
     outbox_envelopes: 5,

@@ -37,6 +37,8 @@ export interface Outgoing {
 export const makeOutgoing = (
   limits: BackoffLimits & { readonly clientInFlightMax: number },
   random: (byteCount: number) => Uint8Array,
+  /** The Router begins to refuse everything as `unavailable`, or gives another verdict again. */
+  onTaking: (taking: boolean) => void = () => {},
 ): Outgoing => {
   // The Router's own hold lasts a moment; repeating faster than this would only use up the sender's budget.
   const backoff = makeBackoff(random, limits);
@@ -47,6 +49,7 @@ export const makeOutgoing = (
   let write: ((frame: string) => void) | null = null;
   let holding = false;
   let closed = false;
+  let taking = true;
   let timer: NodeJS.Timeout | undefined;
 
   const fits = (item: Item): boolean =>
@@ -86,6 +89,12 @@ export const makeOutgoing = (
     }, backoff.next());
   };
 
+  const isTaking = (now: boolean): void => {
+    if (now === taking) return;
+    taking = now;
+    onTaking(now);
+  };
+
   return {
     send: (envelopeText, messageId) => {
       const { promise, resolve } = Promise.withResolvers<SendOutcome>();
@@ -110,9 +119,11 @@ export const makeOutgoing = (
       if (item === undefined) return false;
       if (frame.kind === "rejected" && (frame.reason === "rate-limited" || frame.reason === "unavailable")) {
         item.answered = true;
+        if (frame.reason === "unavailable") isTaking(false);
         holdUntilAnswered();
         return true;
       }
+      isTaking(true);
       flying.splice(index, 1);
       flyingBytes -= item.envelopeText.length;
       item.resolve(

@@ -28,6 +28,8 @@ export interface RouterClientOptions extends SessionOptions {
   readonly random: (byteCount: number) => Uint8Array;
   /** After every connection or attempt that ended, with what its socket threw; the next attempt follows by itself. */
   readonly onDisconnected: (reason: DisconnectReason, cause?: Error) => void;
+  /** The connected Router begins to refuse what is sent as `unavailable` (false), or decides on it again. */
+  readonly onTaking?: (taking: boolean) => void;
   /** Smaller bounds, for tests. */
   readonly limits?: Partial<ClientLimits>;
 }
@@ -71,7 +73,7 @@ export const createRouterClient = (options: RouterClientOptions): RouterClient =
   }
   const limits: ClientLimits = { ...Limits, ...options.limits };
   const backoff = makeBackoff(options.random, limits);
-  const outgoing = makeOutgoing(limits, options.random);
+  const outgoing = makeOutgoing(limits, options.random, options.onTaking);
   const incoming = makeIncoming(options);
   let session: Session | null = null;
   let timer: NodeJS.Timeout | undefined;

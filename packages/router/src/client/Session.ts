@@ -1,8 +1,6 @@
 // One connection of a client, from the socket's opening to its end: the hello against the pinned key, then frames to
 // whom they concern. Ends once, with one reason. Implements RTR-40 and RTR-41.
 
-import type { ProxyEnv } from "node:http";
-import { Agent } from "node:https";
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
 import { WebSocket, type RawData } from "ws";
@@ -11,7 +9,7 @@ import type { Logger } from "../Logger.ts";
 import * as Frames from "../wire/Frames.ts";
 import * as Heartbeat from "../wire/Heartbeat.ts";
 import * as Hello from "../wire/Hello.ts";
-import * as Transport from "../wire/Transport.ts";
+import { type Address, open, silence } from "./Handshake.ts";
 import type { Incoming, IncomingOptions, ReadyState } from "./Incoming.ts";
 import type { Outgoing } from "./Outgoing.ts";
 
@@ -29,17 +27,11 @@ export type DisconnectReason =
   /** `onDeliver` or `onGap` failed; the delivery comes again on the next connection. */
   | "delivery-failed";
 
-export interface SessionOptions extends IncomingOptions {
-  /** `wss://...`, or `ws://` to loopback. */
-  readonly url: string;
+export interface SessionOptions extends IncomingOptions, Address {
   readonly signer: Signer;
   readonly logger: Logger;
   /** After every (re)connection, before any delivery on it. */
   readonly onReady: (ready: ReadyState) => void;
-  /** Certificate authorities in PEM, in place of the system's. */
-  readonly certificateAuthority?: string;
-  /** Names proxies as HTTPS_PROXY and NO_PROXY do; without it there is none. Loopback is never asked through one. */
-  readonly proxyEnvironment?: ProxyEnv;
 }
 
 export interface SessionLimits {
@@ -62,32 +54,21 @@ export interface SessionOwner {
   readonly onEnd: (reason: DisconnectReason, cause?: Error) => void;
 }
 
-/** What leads the socket through a proxy, where there may be one. Plain ws is for loopback, so it has none. */
-const agentTo = ({ url, proxyEnvironment }: SessionOptions): { readonly agent?: Agent } => {
-  const { protocol, hostname } = new URL(url);
-  return proxyEnvironment === undefined || protocol !== "wss:" || Transport.isLoopback(hostname)
-    ? {}
-    : { agent: new Agent({ proxyEnv: proxyEnvironment }) };
-};
-
 export const openSession = (options: SessionOptions, limits: SessionLimits, owner: SessionOwner): Session => {
   const { outgoing, incoming } = owner;
-  const socket = new WebSocket(options.url, Frames.subprotocol, {
-    perMessageDeflate: false,
-    maxPayload: Limits.frameBytesMax,
-    handshakeTimeout: limits.helloMs,
-    followRedirects: false,
-    ...agentTo(options),
-    ...(options.certificateAuthority === undefined ? {} : { ca: options.certificateAuthority }),
+  let cause: Error | undefined;
+  const socket = open(options, limits.helloMs, (error) => {
+    cause ??= error;
   });
   let challenge: Frames.Challenge | null = null;
   let ready = false;
-  let reason: DisconnectReason | null = null;
-  let cause: Error | undefined;
-  /** We end it ourselves: what the socket says of that is no error. */
   let closing = false;
+  let reason: DisconnectReason | null = null;
   let unwatch = (): void => {};
-  const helloTimer = setTimeout(() => fail("unreachable"), limits.helloMs);
+  const helloTimer = setTimeout(() => {
+    cause ??= silence();
+    fail("unreachable");
+  }, limits.helloMs);
   let steadyTimer: NodeJS.Timeout | undefined;
 
   /** The first reason counts; the socket's end follows. */
@@ -172,7 +153,7 @@ export const openSession = (options: SessionOptions, limits: SessionLimits, owne
   socket.on("close", onEnd);
   // A close follows every error; what matters to the endpoint is said there.
   socket.on("error", (error) => {
-    if (reason === null && !closing) cause ??= error;
+    if (!closing) cause ??= error;
   });
 
   return {

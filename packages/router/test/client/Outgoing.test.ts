@@ -95,6 +95,29 @@ verifies("RTR-43", "a send refused for now is repeated with everything behind it
   await router.close();
 });
 
+verifies(
+  "RUN-276",
+  "a Router that takes nothing is told once, however often it refuses, and once when it takes",
+  async () => {
+    let refusals = 0;
+    const told: Array<boolean> = [];
+    const router = await startScripted({
+      onFrame: (visit, frame) => {
+        if (frame.kind !== "send") return;
+        if (++refusals > 9) return accept(visit, frame, refusals);
+        const reason = refusals === 1 ? "rate-limited" : "unavailable";
+        visit.write(Frames.encode({ kind: "rejected", requestId: frame.requestId, reason }));
+      },
+    });
+    const { client } = connect(router, ada, { onTaking: (taking) => void told.push(taking) });
+    const texts = Array.from({ length: 3 }, (_, i) => envelopeFrom(ada, [ada], `${i}`));
+    await Promise.all(texts.map(({ text, envelope }) => client.send(text, envelope.messageId)));
+    expect([told, refusals]).toEqual([[false, true], 12]);
+    await client.close();
+    await router.close();
+  },
+);
+
 verifies("RTR-43", "any other rejection is final, and does not hold up what follows", async () => {
   const router = await startScripted({
     onFrame: (visit, frame) => {

@@ -46,6 +46,7 @@ const answer = async (request: Request): Promise<unknown> => {
         db: agent.db,
         agent: agent.agent,
         contactPolicy: ContactPolicy.open,
+        network: { registryUrl: "", routerUrl: "" },
         firewall: Firewall.none,
         webhook: { kind: "none" },
         storeTrouble: null,
