@@ -1,5 +1,5 @@
 // How a command fails: a closed exit code, a reason for programs, a sentence for people and what to do next.
-// Implements RUN-02 and RUN-03.
+// Implements RUN-02, RUN-03 and RUN-268.
 
 import { ConfigurationError } from "@social-harness/endpoint/state/Configuration";
 import { StateError } from "@social-harness/endpoint/state/StateError";
@@ -52,14 +52,27 @@ export const unreachable = (reason: string, message: string, next: string, cause
 
 export const interrupted = (): Failure => failed("interrupted", "interrupted", "Everything was cleaned up.");
 
+/** The next step where nobody foresaw what happened. */
+export const ofDefect =
+  "This is a defect of social-harness: run it again with NODE_DEBUG=social-harness and report what it prints.";
+
+/** The next step where something only took too long, on a machine that may be busy. */
+export const tryAgain =
+  "Run it again when the machine has less to do; if it stays so, NODE_DEBUG=social-harness prints more of it.";
+
+/** A next step of the endpoint, which stands behind a colon there. */
+export const sentence = (next: string): string => `${next.charAt(0).toUpperCase()}${next.slice(1)}.`;
+
 /**
  * The failure that stands for anything thrown. Errors of the state folder and the configuration say the next step
  * themselves; whatever nobody foresaw is a defect, in its own words.
  */
 export const ofUnknown = (error: unknown): Failure => {
   if (error instanceof Failure) return error;
-  if (error instanceof StateError) return failed(`state-${error.reason}`, error.message, "", error);
-  if (error instanceof StoreError) return failed(`store-${error.reason}`, error.message, "", error);
+  if (error instanceof StateError || error instanceof StoreError) {
+    const kind = error instanceof StateError ? "state" : "store";
+    return failed(`${kind}-${error.reason}`, error.what, sentence(error.next), error);
+  }
   if (error instanceof ConfigurationError) {
     const isUsage = error.issues.every(({ path }) => path.startsWith("--"));
     const next = isUsage
@@ -75,10 +88,5 @@ export const ofUnknown = (error: unknown): Failure => {
         : "Nothing was changed. Check the disk, and that the folder is a network's.";
     return failed(`log-${error.reason}`, `the network's log cannot be used: ${error.message}`, next, error);
   }
-  return failed(
-    "internal",
-    error instanceof Error ? error.message : String(error),
-    "This is a defect of social-harness: run it again with NODE_DEBUG=social-harness and report what it prints.",
-    error,
-  );
+  return failed("internal", error instanceof Error ? error.message : String(error), ofDefect, error);
 };

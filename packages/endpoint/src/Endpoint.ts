@@ -62,8 +62,8 @@ export interface EndpointOptions {
 export interface Endpoint {
   readonly mcpUrl: string;
   readonly health: () => Health.Health;
-  /** Stops intake, ends streams, commits what is queued, closes; under five seconds. */
-  readonly close: () => Promise<void>;
+  /** Stops intake, ends streams, commits what is queued, closes; under five seconds. `why` is for the log. */
+  readonly close: (why?: string) => Promise<void>;
 }
 
 const createSignal = () => {
@@ -114,7 +114,8 @@ const startLocked = async (
   if (identity === null) {
     throw new StateError(
       "missing",
-      `${stateFolder.path} has no keys yet: run "social-harness init" or "join" first`,
+      `${stateFolder.path} has no keys yet`,
+      "run `social-harness init` or `join` first",
     );
   }
   Tokens.ensure(stateFolder, configuration.mode, random);
@@ -339,7 +340,8 @@ const startLocked = async (
   logger("info", "endpoint ready", { mcpUrl: mcp.url, mode, ...ContactPolicy.describe(configuration) });
 
   let closing: Promise<void> | undefined;
-  const close = async (): Promise<void> => {
+  const close = async (why: string): Promise<void> => {
+    logger("info", "endpoint stopping", { explanation: why });
     EndpointFile.remove(stateFolder);
     // Whoever waits is answered first: calls to the Registry fail now, sends are pending.
     life.agent()?.endWaits();
@@ -352,12 +354,13 @@ const startLocked = async (
     await life.agent()?.close();
     storeStanding.close();
     db.close();
+    logger("info", "endpoint stopped");
     lock.release();
   };
 
   return {
     mcpUrl: mcp.url,
     health,
-    close: () => (closing ??= close()),
+    close: (why = "its program closed it") => (closing ??= close(why)),
   };
 };

@@ -50,7 +50,7 @@ const openFolder = async () => {
       clock: Date.now,
       random,
     });
-    onTestFinished(endpoint.close);
+    onTestFinished(() => endpoint.close());
     return endpoint;
   };
 };
@@ -107,7 +107,8 @@ verifies(
   async () => {
     const start = await openFolder();
     const endpoint = await start();
-    const full = (): Promise<never> => Promise.reject(new StoreError("unavailable", "the disk is full"));
+    const full = (): Promise<never> =>
+      Promise.reject(new StoreError("unavailable", "the disk is full", "make room"));
     activation.before = full;
     expect(await call(endpoint, "register", asking("ada-agent"))).toEqual({ reason: "persistence-failed" });
     const status = await call(endpoint, "status");

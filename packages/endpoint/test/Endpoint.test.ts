@@ -103,7 +103,7 @@ verifies(
 
 verifies("RUN-20", "an endpoint without keys says what to do, and leaves no lock", async () => {
   const stateFolder = StateFolder.open(join(temporaryFolder(), "state"));
-  await expect(start(stateFolder)).rejects.toThrow('run "social-harness init" or "join" first');
+  await expect(start(stateFolder)).rejects.toThrow("run `social-harness init` or `join` first");
   Identity.create(stateFolder, random);
   const endpoint = await start(stateFolder);
   expect(endpoint.health()).toMatchObject({ registered: false, routerConnected: false, restored: null });

@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import * as Backup from "@social-harness/endpoint/backup/Backup";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { act, define, folderPath, withState } from "../Command.ts";
+import * as LostStore from "../daemon/LostStore.ts";
 import { pathOf, type StateOptions } from "../daemon/Profile.ts";
 import { flagsOf } from "../text/Hints.ts";
 
@@ -21,6 +22,7 @@ export const backup = (parent: Command): void => {
   ).argument("<folder>", "where nothing is yet", folderPath);
   act<StateOptions, [string]>(command, async ({ output, options }, path) => {
     const folder = StateFolder.at(pathOf(options));
+    LostStore.demandStore(folder);
     const { agentName, createdAt, files, digest } = await output.during(
       "Copying and checking",
       Backup.write(folder, path, { now: Date.now() }),

@@ -10,7 +10,9 @@ import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { act, define, withState } from "../Command.ts";
 import * as Daemon from "../daemon/Daemon.ts";
 import * as Flags from "../daemon/Flags.ts";
-import { stopHolder } from "../daemon/Replacing.ts";
+import * as LostStore from "../daemon/LostStore.ts";
+import { replace } from "../daemon/Replacing.ts";
+import { demandStartable } from "../daemon/Startable.ts";
 import { joinFirst, pathOf, type StateOptions } from "../daemon/Profile.ts";
 import { failed } from "../Failure.ts";
 import * as Streams from "../Streams.ts";
@@ -59,22 +61,29 @@ export const daemon = (parent: Command): void => {
     if (Identity.load(StateFolder.at(path)) === null) {
       throw failed("no-keys", `${path} has no keys yet`, joinFirst);
     }
+    LostStore.demandStore(StateFolder.at(path));
     const folder = StateFolder.open(path);
     const configuration = Configuration.load(folder, Flags.sourcesOf(options));
-    // Only once this one is known to be able to start, as far as that can be known before.
-    if (options.replace === true) {
-      const pid = await output.during("Waiting for the other daemon to stop", stopHolder(folder));
-      if (pid !== null) output.remark(`the daemon with pid ${pid} has stopped`);
-    }
-    const running = await output.during(
-      "Checking the stored record",
-      Daemon.start(folder, configuration, {
-        notice: (line) => output.remark(naming(options, line)),
-        allowTestCallbacks: options.allowTestCallbacks ?? false,
-      }),
-    );
+    const allowTestCallbacks = options.allowTestCallbacks ?? false;
+    const start = (): Promise<Daemon.Daemon> =>
+      output.during(
+        "Checking the stored record",
+        Daemon.start(folder, configuration, {
+          notice: (line) => output.remark(naming(options, line)),
+          allowTestCallbacks,
+        }),
+      );
+    const running =
+      options.replace === true
+        ? await replace({ output, folder, start }, (holder) =>
+            demandStartable(folder, configuration, { allowTestCallbacks, holder }),
+          )
+        : await start();
     if (configuration.mode === "trusted-local" && existsSync(folder.runtimeToken)) output.remark(tokenUnused);
+    let why = "it could not say that it is ready";
     try {
+      const unfinished = running.health().registered ? null : LostStore.unfinished(folder);
+      if (unfinished !== null) output.remark(naming(options, unfinished));
       const ready = [
         `ready: MCP at ${running.mcpUrl}, mode ${configuration.mode}`,
         contactsLine(configuration),
@@ -92,9 +101,9 @@ export const daemon = (parent: Command): void => {
         naming(options, ready.join("\n")),
       );
       isServing();
-      await stopped;
+      why = `told to by ${await stopped}`;
     } finally {
-      await running.close();
+      await running.close(why);
       releaseParent();
     }
   });

@@ -46,7 +46,7 @@ const withEndpoint = async <A>(
       await client.close();
     }
   } finally {
-    await own.close();
+    await own.close("its command is done");
   }
 };
 

@@ -4,7 +4,7 @@
 import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { act, define, type Context } from "../Command.ts";
-import { failed } from "../Failure.ts";
+import { failed, tryAgain } from "../Failure.ts";
 import * as Lab from "../lab/Lab.ts";
 import { heldBy, send, takeInUntil } from "../lab/Post.ts";
 import { interruptible } from "../lab/Interruptible.ts";
@@ -48,7 +48,7 @@ const play = async ({ output }: Context<object>, lab: Lab.Lab, tally: Tally, tra
       readableMsMax,
     );
     if (!arrived) {
-      throw failed("not-readable", `line ${line.number} did not reach every recipient in time`, "");
+      throw failed("not-readable", `line ${line.number} did not reach every recipient in time`, tryAgain);
     }
     output.say(
       `${line.from} to ${line.recipients.join(", ")}: ${output.style("dim", oneLine(line.text, 80))}`,

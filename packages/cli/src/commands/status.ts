@@ -1,13 +1,22 @@
 // `status`: which agent this endpoint is, how it stands with its Router, and what waits. Implements RUN-17.
 
 import type { Command } from "commander";
+import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { act, define, withState } from "../Command.ts";
-import type { StateOptions } from "../daemon/Profile.ts";
+import * as LostStore from "../daemon/LostStore.ts";
+import { pathOf, type StateOptions } from "../daemon/Profile.ts";
 import * as Readiness from "../daemon/Readiness.ts";
 import { withDaemon } from "../daemon/Running.ts";
 import { cardLine } from "../text/Cards.ts";
 import { standingLines } from "../text/Standing.ts";
-import { flagsOf } from "../text/Hints.ts";
+import { flagsOf, naming } from "../text/Hints.ts";
+
+const unregistered = (options: StateOptions): string => {
+  const unfinished = LostStore.unfinished(StateFolder.at(pathOf(options)));
+  return unfinished === null
+    ? `No agent yet. Next: \`social-harness join <invite> --name <agent>${flagsOf(options)}\`, or have the host call \`register\`.`
+    : `No agent: ${naming(options, unfinished)}`;
+};
 
 export const status = (parent: Command): void => {
   const command = withState(
@@ -29,9 +38,7 @@ export const status = (parent: Command): void => {
       const lines =
         result.kind === "active"
           ? [cardLine(result.agentCard), ...standingLines(output, health, options)]
-          : [
-              `No agent yet. Next: \`social-harness join <invite> --name <agent>${flagsOf(options)}\`, or have the host call \`register\`.`,
-            ];
+          : [unregistered(options)];
       const { mcpUrl, mode } = served;
       output.result({ ...result, mode, health }, [...lines, `MCP at ${mcpUrl}, mode ${mode}`].join("\n"));
     }),

@@ -6,6 +6,7 @@ import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import type { SigningKey } from "@social-harness/protocol/identity/Identifier";
 import { failed } from "../Failure.ts";
+import * as LostStore from "./LostStore.ts";
 import { joinFirst, pathOf, type StateOptions } from "./Profile.ts";
 
 /** What is certified in the store, when all of it verifies. Rejects with `StoreError` when anything does not. */
@@ -14,6 +15,7 @@ export const verifyStore = async (
   registryKey: SigningKey,
 ): Promise<ReadonlyArray<CheckedConversation>> => {
   const folder = StateFolder.at(pathOf(options));
+  LostStore.demandStore(folder);
   if (!existsSync(folder.database)) {
     throw failed("no-store", `${folder.path} holds no store`, joinFirst);
   }

@@ -7,28 +7,19 @@ import type { Configuration } from "@social-harness/endpoint/state/Configuration
 import * as Log from "@social-harness/endpoint/state/Log";
 import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
 import * as Tokens from "@social-harness/endpoint/state/Tokens";
-import { failed, ofUnknown } from "../Failure.ts";
+import { ofUnknown } from "../Failure.ts";
 import * as ProxyEnvironment from "../ProxyEnvironment.ts";
 import { noticeOf } from "./Notices.ts";
+import * as Port from "./Port.ts";
 import * as Traces from "../traces/Traces.ts";
 import { random } from "./Profile.ts";
 
 export interface Daemon {
   readonly mcpUrl: string;
   readonly health: Endpoint["health"];
-  readonly close: () => Promise<void>;
+  /** `why` is for the log. */
+  readonly close: (why?: string) => Promise<void>;
 }
-
-/** The port is the one thing that a second endpoint on a machine has to be told. Everything else passes. */
-const portTaken = (error: unknown, port: number): unknown =>
-  error instanceof Error && "code" in error && error.code === "EADDRINUSE"
-    ? failed(
-        "cannot-listen",
-        `port ${port} is used by another program`,
-        "Give another --port; 0 takes any.",
-        error,
-      )
-    : error;
 
 export interface DaemonOptions {
   /** Gets a line for each warning, and whatever else a person wants to see while it runs. */
@@ -79,20 +70,21 @@ export const start = async (
     return {
       mcpUrl: endpoint.mcpUrl,
       health: endpoint.health,
-      close: async () => {
+      close: async (why) => {
         try {
-          await endpoint.close();
+          await endpoint.close(why);
         } finally {
           await close();
         }
       },
     };
   } catch (error) {
-    const failure = ofUnknown(portTaken(error, configuration.port));
-    const { reason, message: explanation } = failure;
+    const explained = Port.explained(folder, configuration.port, error);
+    const { reason, message, next } = ofUnknown(explained);
+    const explanation = `${message}. ${next}`;
     // The log of a folder that another daemon holds is that one's.
     if (reason !== "state-held") log.write("error", "the daemon could not start", { reason, explanation });
     await close();
-    throw failure;
+    throw explained;
   }
 };

@@ -22,8 +22,8 @@ const words: Readonly<Record<Reason, Words>> = {
     next: "Conversations that exist go on; a registration or a first contact needs the network: try again when it is up.",
   },
   "persistence-failed": failure(
-    "the endpoint's store could not be read or written, or a stored record does not verify",
-    "Nothing was deleted. Look at free disk space and at logs/ in the state folder.",
+    "the endpoint's store could not do it",
+    "Nothing was deleted. Why stands in logs/ in the state folder, and in `social-harness status` for as long as it lasts.",
   ),
   "incompatible-daemon": failure(
     "the daemon speaks another version of the protocol than this command",

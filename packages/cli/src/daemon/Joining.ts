@@ -105,7 +105,8 @@ const decode = Closed.decoder(Registration);
 
 const fileOf = (folder: StateFolder): string => join(folder.path, "registration.json");
 
-const readRegistration = (folder: StateFolder): Registration | null => {
+/** What was asked for from this folder, whatever came of it; null where nothing was. */
+export const readRegistration = (folder: StateFolder): Registration | null => {
   const text = PrivateFile.read(fileOf(folder), 1_024);
   if (text === null) return null;
   try {

@@ -7,7 +7,7 @@ import type { Logger } from "@social-harness/router/Logger";
 type Entry = Parameters<Logger>;
 
 /** Without trouble, yet worth a line. */
-const shown: ReadonlySet<string> = new Set([Events.held, Events.inForce, Events.gone]);
+const shown: ReadonlySet<string> = new Set([Events.held, Events.inForce, Events.gone, "endpoint stopped"]);
 
 /** Of a hold its id and reason, of everything else the explanation alone; null for what only the log has to say. */
 export const noticeOf = (level: Entry[0], event: Entry[1], fields: Entry[2] = {}): string | null => {

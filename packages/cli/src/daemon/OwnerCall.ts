@@ -6,6 +6,7 @@ import * as Tokens from "@social-harness/endpoint/state/Tokens";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import { unreachable } from "../Failure.ts";
 import { foreign, ofReason } from "./Explain.ts";
+import * as Silence from "./Silence.ts";
 
 /** Where the daemon is, and the state folder that it serves. */
 export interface Served {
@@ -20,7 +21,7 @@ export const ownerToken = ({ path, mode }: Served): string => Tokens.ownerOf(Sta
 /** A webhook has ten seconds of its own to answer a test. */
 const answerMsMax = 15_000;
 
-const ask = async (url: URL, token: string, body: object | undefined): Promise<Response> => {
+const ask = async (path: string, url: URL, token: string, body: object | undefined): Promise<Response> => {
   const request =
     body === undefined
       ? { headers: { authorization: `Bearer ${token}` } }
@@ -32,7 +33,11 @@ const ask = async (url: URL, token: string, body: object | undefined): Promise<R
   try {
     return await fetch(url, { ...request, redirect: "error", signal: AbortSignal.timeout(answerMsMax) });
   } catch (error) {
-    throw unreachable("daemon-unreachable", `no daemon answers at ${url.origin}`, "Start it again.", error);
+    const next = "Start it with `social-harness daemon`.";
+    throw Silence.explained(
+      path,
+      unreachable("daemon-unreachable", `no daemon answers at ${url.origin}`, next, error),
+    );
   }
 };
 
@@ -44,7 +49,7 @@ export const call = async <A>(
   decode: (value: unknown) => A,
   body?: object,
 ): Promise<A> => {
-  const answer = await ask(new URL(target, served.mcpUrl), ownerToken(served), body);
+  const answer = await ask(served.path, new URL(target, served.mcpUrl), ownerToken(served), body);
   if (answer.status === 401) throw foreign(served.mcpUrl);
   try {
     return decode(await answer.json());

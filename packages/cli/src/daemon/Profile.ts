@@ -4,7 +4,7 @@
 import { randomBytes } from "node:crypto";
 import { homedir } from "node:os";
 import process from "node:process";
-import { misused } from "../Failure.ts";
+import { misused, sentence } from "../Failure.ts";
 import type { SigningKey } from "@social-harness/protocol/identity/Identifier";
 import * as Configuration from "@social-harness/endpoint/state/Configuration";
 import * as PrivateFile from "@social-harness/endpoint/state/PrivateFile";
@@ -36,7 +36,7 @@ export const pathOf = ({ profile, state }: StateOptions): string => {
     return profilePath(profile);
   } catch (error) {
     if (!(error instanceof StateError)) throw error;
-    throw misused("that is no profile", `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`);
+    throw misused(error.what, sentence(error.next));
   }
 };
 

@@ -9,9 +9,11 @@ import { version } from "@social-harness/endpoint/Version";
 import { unreachable } from "../Failure.ts";
 import * as Output from "../Output.ts";
 import * as Hints from "../text/Hints.ts";
-import { connect, type DaemonClient } from "./DaemonClient.ts";
+import { connect, type ConnectOptions, type DaemonClient } from "./DaemonClient.ts";
 import { ownerToken, type Served } from "./OwnerCall.ts";
 import { joinFirst, pathOf, type StateOptions } from "./Profile.ts";
+import * as Silence from "./Silence.ts";
+import * as StoreTrouble from "./StoreTrouble.ts";
 
 export interface Running extends Served {
   readonly client: DaemonClient;
@@ -72,12 +74,21 @@ export const withOwnerPaths = async <A>(
   work: (served: Served) => Promise<A>,
 ): Promise<A> => {
   const { mcpUrl, mode } = findUsable(options);
-  return work({ path: pathOf(options), mcpUrl, mode });
+  const served = { path: pathOf(options), mcpUrl, mode };
+  return StoreTrouble.explaining(served, () => work(served));
+};
+
+const connectTo = async ({ path, mcpUrl }: Served, options: ConnectOptions): Promise<DaemonClient> => {
+  try {
+    return await connect(mcpUrl, options);
+  } catch (error) {
+    throw Silence.explained(path, error);
+  }
 };
 
 /** With the owner's token where the mode asks for one; a trusted-local daemon is used without, as any program would. */
 export const connectAsOwner = (served: Served): Promise<DaemonClient> =>
-  connect(served.mcpUrl, served.mode === "credentials" ? { token: () => ownerToken(served) } : {});
+  connectTo(served, served.mode === "credentials" ? { token: () => ownerToken(served) } : {});
 
 const withClient = async <A>(
   options: StateOptions,
@@ -88,7 +99,7 @@ const withClient = async <A>(
   const served = { path: pathOf(options), mcpUrl, mode };
   const client = await connected(served);
   try {
-    return await work({ client, ...served });
+    return await StoreTrouble.explaining(served, () => work({ client, ...served }));
   } finally {
     await client.close();
   }
@@ -99,7 +110,7 @@ export const withDaemon = <A>(options: StateOptions, work: (running: Running) =>
 
 /** With the owner's token in either mode. */
 const connectWithToken = (served: Served): Promise<DaemonClient> =>
-  connect(served.mcpUrl, { token: () => ownerToken(served) });
+  connectTo(served, { token: () => ownerToken(served) });
 
 /** With the owner's token in either mode, for tools that a trusted-local daemon does not show to any program. */
 export const withOwnedDaemon = <A>(

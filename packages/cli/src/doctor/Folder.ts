@@ -116,7 +116,12 @@ const keysOf = (folder: StateFolder): readonly [Identity.Identity | null, Findin
 };
 
 const storeOf = (folder: StateFolder, identity: Identity.Identity): readonly [boolean, Finding] => {
-  if (!existsSync(folder.database)) throw new StateError("missing", `there is no ${folder.database}`);
+  if (!existsSync(folder.database))
+    throw new StateError(
+      "missing",
+      `there is no ${folder.database}`,
+      "restore it from a backup, or start the daemon, which makes a new one",
+    );
   const { card, records, conversations } = Sample.take(folder.database, identity);
   const newest = `the newest ${count(records, "record")} and ${count(conversations, "conversation")} are as they were stored`;
   return card === null

@@ -8,7 +8,7 @@ import type { PostId, SigningKey } from "@social-harness/protocol/identity/Ident
 import * as VerifiedChain from "@social-harness/protocol/history/VerifiedChain";
 import type * as VerifyRecord from "@social-harness/protocol/history/VerifyRecord";
 import { readConversation, searchConversations } from "../daemon/History.ts";
-import { failed, Failure } from "../Failure.ts";
+import { failed, Failure, ofDefect } from "../Failure.ts";
 import type { LabAgent } from "./Lab.ts";
 import type { Held, Tally } from "./Tally.ts";
 
@@ -34,7 +34,7 @@ export const send = async (
     try {
       const { postId } = await client.call("send_message", { input, idempotencyKey });
       if (postId === undefined)
-        throw failed("no-post-id", `${from.name} sent a post and got no id for it`, "");
+        throw failed("no-post-id", `${from.name} sent a post and got no id for it`, ofDefect);
       tally.sent({ from: from.name, recipients, text, postId });
       return postId;
     } catch (error) {

@@ -4,7 +4,7 @@
 import * as Schema from "effect/Schema";
 import * as AgentName from "@social-harness/protocol/identity/AgentName";
 import type { Output } from "../Output.ts";
-import { failed } from "../Failure.ts";
+import { failed, tryAgain } from "../Failure.ts";
 import type { Lab } from "./Lab.ts";
 import { send, takeInUntil } from "./Post.ts";
 import type { Tally } from "./Tally.ts";
@@ -88,7 +88,7 @@ export const play = async (stage: Stage): Promise<number> => {
   });
 
   await scene(stage, `${cyd} goes offline; three of four are a quorum, so the group goes on`, async () => {
-    if (!(await lab.agent(cyd).stop())) throw failed("not-stopped", `${cyd} did not stop cleanly`, "");
+    if (!(await lab.agent(cyd).stop())) throw failed("not-stopped", `${cyd} did not stop cleanly`, tryAgain);
     await says(stage, dan, othersThan(dan), "I cannot on Wednesday. Thursday?");
     await says(stage, ada, othersThan(ada), "Thursday at 13:00 then.");
     const toCyd = says(stage, bob, [cyd], "Are you there? It is Thursday now.");
@@ -119,5 +119,5 @@ const takeSome = async ({ tally }: Stage, victim: AgentName.AgentName): Promise<
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   if (tally.postsSent === before)
-    throw failed("no-traffic", `nothing was certified before ${victim} was killed`, "");
+    throw failed("no-traffic", `nothing was certified before ${victim} was killed`, tryAgain);
 };

@@ -99,7 +99,7 @@ describe("the daemon", () => {
       const refused = await runHere(command);
       expect([refused.code, failureOf(refused).reason]).toEqual([1, "state-not-allowed"]);
       expect(failureOf(refused).message).toContain(file);
-      expect(failureOf(refused).message).toContain("--allow-test-callbacks");
+      expect(failureOf(refused).next).toContain("--allow-test-callbacks");
       await (await serve([...command, "--allow-test-callbacks"])).stop();
       writeFileSync(file, "{}");
       const malformed = await runHere([...command, "--allow-test-callbacks"]);

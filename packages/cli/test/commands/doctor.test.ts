@@ -113,7 +113,7 @@ verifies(
     const report = await examined(copy, "--peer", "bob-agent");
     expect(report.broken).toBe("folder");
     expect(brokenOf(report)).toEqual(["folder", "keys", "firewall", "daemon"]);
-    expect(report.of("folder").message).toContain(`chmod go= ${join(copy, "identity.json")}`);
+    expect(report.of("folder").next).toContain(`chmod go= ${join(copy, "identity.json")}`);
     expect(report.of("firewall").message).toContain("rule 1, verdict");
     expect(report.of("daemon").next).toContain(`\`social-harness daemon --state ${copy}\``);
     for (const check of ["store", "registry", "mcp", "canary", "peer"] as const) {
@@ -152,9 +152,9 @@ verifies("RUN-194", "a store that changed, and one of other keys, is found besid
   sqlite.close();
   const report = await examined(copy);
   expect([report.broken, brokenOf(report)]).toEqual(["store", ["store", "daemon"]]);
-  expect(report.of("store").message).toContain("restore it from a backup");
+  expect(report.of("store").next).toContain("Restore it from a backup");
   cpSync(join(bob, "identity.json"), join(exchanged, "identity.json"));
-  expect((await examined(exchanged)).of("store").message).toContain("put the matching file back");
+  expect((await examined(exchanged)).of("store").next).toContain("Put the matching file back");
 });
 
 verifies("RUN-194", "a process that holds the folder and is not ready is told from none", async () => {

@@ -3,7 +3,6 @@
 
 import { randomInt } from "node:crypto";
 import { copyFileSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect } from "vitest";
@@ -13,6 +12,7 @@ import { verifies } from "@social-harness/testkit/Verifies";
 import { connect } from "../../src/daemon/DaemonClient.ts";
 import { readConversation } from "../../src/daemon/History.ts";
 import { failureOf, lastJson, runHere, serve, temporaryFolder, type Served } from "../Binary.ts";
+import { freePort } from "../Ports.ts";
 
 const json = async (...words: ReadonlyArray<string>) => lastJson(await runHere([...words, "--json"]));
 
@@ -37,21 +37,6 @@ const startNetwork = (data: string, listen: string): Promise<Served> =>
 
 const startDaemon = async (town: Town, name: Name): Promise<void> => {
   town.daemons.set(name, await serve(["daemon", "--state", town.stateOf(name), "--port", "0", "--json"]));
-};
-
-const isFree = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const server = createServer();
-    server.once("error", () => resolve(false));
-    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
-  });
-
-/** A port for the Registry whose next one is free for the Router: only then is an address the same again. */
-const freePort = async (): Promise<number> => {
-  for (;;) {
-    const port = randomInt(20_000, 30_000);
-    if ((await isFree(port)) && (await isFree(port + 1))) return port;
-  }
 };
 
 const settle = async (): Promise<Town> => {

@@ -234,10 +234,8 @@ describe("export and verify", () => {
         1,
         {
           reason: "store-corrupt",
-          message: expect.stringMatching(
-            /height 0 of conversation cnv_.*restore it from a backup/,
-          ) as unknown,
-          next: "",
+          message: expect.stringMatching(/height 0 of conversation cnv_/) as unknown,
+          next: "Restore it from a backup, nothing has been changed or deleted.",
         },
       ]);
     },

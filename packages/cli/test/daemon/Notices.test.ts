@@ -23,6 +23,7 @@ verifies("ING-226", "trouble is told with its explanation and that it is over to
     noticeOf("warn", "it may break"),
     noticeOf("info", Events.inForce),
     noticeOf("info", Events.gone, {}),
+    noticeOf("info", "endpoint stopped"),
     noticeOf("info", "store checked", { records: 5 }),
-  ]).toEqual(["it broke: badly", "it may break", Events.inForce, Events.gone, null]);
+  ]).toEqual(["it broke: badly", "it may break", Events.inForce, Events.gone, "endpoint stopped", null]);
 });

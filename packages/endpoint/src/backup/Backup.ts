@@ -63,7 +63,8 @@ const ownerOf = (folder: StateFolder): Owner => {
     if (existsSync(path)) continue;
     throw new StateError(
       "missing",
-      `there is no ${path}: only an endpoint that has joined a network can be backed up`,
+      `there is no ${path}, and only an endpoint that has joined a network can be backed up`,
+      "give the --state of one that has, or join first",
     );
   }
   const identity = Identity.load(folder) as Identity.Identity;
@@ -107,7 +108,8 @@ export const write = async (
   if (isTaken(target)) {
     throw new StateError(
       "exists",
-      `${target} is there already: a backup replaces nothing, give another folder`,
+      `${target} is there already, and a backup replaces nothing`,
+      "give another folder",
     );
   }
   const owner = ownerOf(folder);

@@ -80,7 +80,8 @@ export const write = (
 const damaged = (folder: string, what: string): StateError =>
   new StateError(
     "malformed",
-    `the backup ${folder} is damaged (${what}): take another one, this is left as it is`,
+    `the backup ${folder} is damaged (${what})`,
+    "take another one, this is left as it is",
   );
 
 const decoded = (folder: string, text: string): Manifest => {
@@ -88,7 +89,8 @@ const decoded = (folder: string, text: string): Manifest => {
   if (found !== null && found !== version) {
     throw new StateError(
       "other-version",
-      `the backup ${folder} has version ${found} and this program reads ${version}: restore it with the program that wrote it`,
+      `the backup ${folder} has version ${found} and this program reads ${version}`,
+      "restore it with the program that wrote it",
     );
   }
   let manifest: Manifest;
@@ -133,7 +135,7 @@ export const read = async (folder: string): Promise<Manifest> => {
   const text = PrivateFile.read(pathIn(folder), bytesMax);
   if (text === null) {
     const what = existsSync(folder) ? "is no backup, there is no backup.json in it" : "does not exist";
-    throw new StateError("missing", `${folder} ${what}: give the folder that \`backup\` wrote`);
+    throw new StateError("missing", `${folder} ${what}`, "give the folder that `backup` wrote");
   }
   const manifest = decoded(folder, text);
   await demandFiles(folder, manifest);

@@ -9,7 +9,7 @@ import * as LostMemory from "../conversations/LostMemory.ts";
 import { boundCard } from "../operations/Registration.ts";
 import * as Configuration from "../state/Configuration.ts";
 import * as Identity from "../state/Identity.ts";
-import { codeOf, StateError } from "../state/StateError.ts";
+import { codeOf, StateError, unavailable } from "../state/StateError.ts";
 import * as StateFolder from "../state/StateFolder.ts";
 import * as Database from "../store/Database.ts";
 import * as Settings from "../store/Settings.ts";
@@ -46,7 +46,7 @@ const isEmpty = (path: string): boolean => {
   } catch (error) {
     if (codeOf(error) === "ENOENT") return true;
     if (codeOf(error) === "ENOTDIR") return false;
-    throw new StateError("unavailable", `${path} cannot be read (${codeOf(error)})`, { cause: error });
+    throw unavailable(`${path} cannot be read`, error);
   }
 };
 
@@ -100,7 +100,8 @@ export const restore = async (
     if (conversations !== null) return { kind: "already", agentName, createdAt, conversations };
     throw new StateError(
       "exists",
-      `${folder.path} is not empty: a restore overwrites nothing. Give another folder, or move that one away`,
+      `${folder.path} is not empty, and a restore overwrites nothing`,
+      "give another folder, or move that one away",
     );
   }
   const conversations = await StagedFolder.publish(folder.path, (staging) =>

@@ -37,9 +37,9 @@ const explained = (path: string, error: unknown): unknown => {
   const code = codeOf(error);
   if (code === undefined || code.startsWith("ERR_")) return error;
   if (code === "ENOTEMPTY" || code === "EEXIST" || code === "ENOTDIR") {
-    return new StateError("exists", `${path} is there already and is left as it is: give another folder`);
+    return new StateError("exists", `${path} is there already and is left as it is`, "give another folder");
   }
-  return new StateError("unavailable", `${path} cannot be written (${code}): check the path and the disk`, {
+  return new StateError("unavailable", `${path} cannot be written (${code})`, "check the path and the disk", {
     cause: error,
   });
 };

@@ -40,7 +40,7 @@ const decodeText = (path: string, text: string): TestCallbacks => {
   } catch (cause) {
     if (!(cause instanceof DecodeError)) throw cause;
     const expected = `{"addresses": [1 to ${Limits.testAddressesMax} IP addresses], "certificateAuthority": a PEM certificate}`;
-    throw new StateError("malformed", `${path} does not hold ${expected}: write it anew or remove it`, {
+    throw new StateError("malformed", `${path} does not hold ${expected}`, "write it anew or remove it", {
       cause,
     });
   }
@@ -54,6 +54,7 @@ export const read = (folder: StateFolder, isAllowed: boolean): TestCallbacks | n
   if (isAllowed) return decodeText(path, text);
   throw new StateError(
     "not-allowed",
-    `${path} lets callbacks reach private addresses, which is for tests alone: remove it, or start the daemon with ${flag}`,
+    `${path} lets callbacks reach private addresses, which is for tests alone`,
+    `remove it, or start the daemon with ${flag}`,
   );
 };

@@ -278,7 +278,9 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
     random,
     logger,
     onReady: (ready) => {
-      standing.connected();
+      const seconds = standing.connected();
+      const again = seconds === null ? {} : { explanation: `again, after ${seconds} s` };
+      logger("info", "the Router is connected", again);
       link.onReady(ready);
     },
     onDeliver: (delivery) => {

@@ -73,8 +73,8 @@ export const addressOf = (members: Membership.Members, self: AgentId): Address.M
 const damaged = (row: Row): StoreError =>
   new StoreError(
     "corrupt",
-    `the stored row of conversation ${String(row["conversation_id"])} was changed outside this program: ` +
-      "restore the store from a backup, nothing has been changed or deleted",
+    `the stored row of conversation ${String(row["conversation_id"])} was changed outside this program`,
+    "restore the store from a backup, nothing has been changed or deleted",
   );
 
 /**

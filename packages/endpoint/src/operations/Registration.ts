@@ -37,7 +37,8 @@ export const boundCard = (db: Database, identity: Identity): AgentCard.AgentCard
   if (card.signingKey === identity.signingKey && card.sealingKey === identity.sealingKey) return card;
   throw new StoreError(
     "corrupt",
-    `the store belongs to ${card.agentName}, whose keys are not the ones in identity.json: put the matching file back`,
+    `the store belongs to ${card.agentName}, whose keys are not the ones in identity.json`,
+    "put the matching file back",
   );
 };
 

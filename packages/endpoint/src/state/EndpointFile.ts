@@ -51,7 +51,8 @@ export const read = (folder: StateFolder): Endpoint | null => {
     if (!(error instanceof DecodeError)) throw error;
     throw new StateError(
       "malformed",
-      `${folder.endpoint} is damaged, or a daemon of another version wrote it: stop that daemon and start it again, from the same installation as this command`,
+      `${folder.endpoint} is damaged, or a daemon of another version wrote it`,
+      "stop that daemon and start it again, from the same installation as this command",
     );
   }
 };

@@ -52,7 +52,8 @@ export const create = (folder: StateFolder, random: SealingKeys.Random): Identit
   if (!PrivateFile.createOnce(folder.identity, CanonicalJson.encode(file))) {
     throw new StateError(
       "exists",
-      `${folder.identity} exists: its keys are this agent's name, and are kept as they are`,
+      `${folder.identity} exists, and its keys are kept as they are`,
+      "give another --state for another agent",
     );
   }
   return ofSeeds(signingSeed, sealingSeed);
@@ -64,9 +65,10 @@ const unusable = ({ identity }: StateFolder, text: string): StateError => {
   return version !== null && version > 1
     ? new StateError(
         "other-version",
-        `${identity} has version ${version} and this program knows 1: start the newer program, the file is untouched`,
+        `${identity} has version ${version} and this program knows 1`,
+        "start the newer program, the file is untouched",
       )
-    : new StateError("malformed", `${identity} is damaged: restore it from a backup`);
+    : new StateError("malformed", `${identity} is damaged`, "restore it from a backup");
 };
 
 /**

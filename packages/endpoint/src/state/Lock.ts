@@ -41,48 +41,55 @@ const holderOf = (database: DatabaseSync): Holder => {
 };
 
 /** SQLite says less of a disk than the disk does: a full and a read-only one are told apart from the rest. */
-const whyNot = (folder: StateFolder, error: unknown): string => {
+const unavailable = (folder: StateFolder, what: string, error: unknown): StateError => {
+  const of = (why: string, next: string): StateError =>
+    new StateError("unavailable", `${folder.lock} cannot be ${what}${why}`, next, { cause: error });
   switch (StoreFault.of(error, folder.lock)) {
     case "full":
-      return "the disk is full: make room and start again";
+      return of(": the disk is full", "make room and start again");
     case "read-only":
-      return "the disk is read-only: make it writable and start again";
+      return of(": the disk is read-only", "make it writable and start again");
     case "locked":
     case "damaged":
     case "input-output":
     case "unavailable":
-      return "check the disk";
+      return of("", "check the disk");
   }
 };
+
+const heldBy = (folder: StateFolder, holder: Holder): StateError =>
+  holder.kind === "process"
+    ? new StateError(
+        "held",
+        `${folder.path} is in use by the daemon with pid ${holder.pid}`,
+        "have this one take its place with `social-harness daemon --replace`, or choose another --state",
+      )
+    : new StateError(
+        "held",
+        `${folder.path} is in use by another daemon, which is just starting or cannot be seen from here`,
+        "try again in a moment; if it stays so, stop that daemon where it runs, or choose another --state",
+      );
 
 const refuse = (folder: StateFolder, database: DatabaseSync, error: unknown): never => {
   const fault = StoreFault.of(error, folder.lock);
   if (fault === "locked") {
-    const holder = holderOf(database);
-    const words =
-      holder.kind === "process"
-        ? `the daemon with pid ${holder.pid}`
-        : "another daemon, which is just starting or cannot be seen from here";
-    throw new StateError("held", `${folder.path} is in use by ${words}: stop it, or choose another --state`);
+    throw heldBy(folder, holderOf(database));
   }
   if (fault === "damaged") {
     throw new StateError(
       "malformed",
-      `${folder.lock} is damaged: make sure that no daemon runs on ${folder.path}, then delete that one file and start again`,
+      `${folder.lock} is damaged`,
+      `make sure that no daemon runs on ${folder.path}, then delete that one file and start again`,
     );
   }
-  throw new StateError("unavailable", `${folder.lock} cannot be locked: ${whyNot(folder, error)}`, {
-    cause: error,
-  });
+  throw unavailable(folder, "locked", error);
 };
 
 const open = (folder: StateFolder): DatabaseSync => {
   try {
     return new DatabaseSync(folder.lock, { timeout: waitMs });
   } catch (error) {
-    throw new StateError("unavailable", `${folder.lock} cannot be opened: ${whyNot(folder, error)}`, {
-      cause: error,
-    });
+    throw unavailable(folder, "opened", error);
   }
 };
 

@@ -4,7 +4,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import * as Schema from "effect/Schema";
-import { codeOf, StateError } from "./StateError.ts";
+import { codeOf, StateError, unavailable } from "./StateError.ts";
 
 /** A file that is full becomes the first of the older ones. */
 export const fileBytesMax = 8_388_608;
@@ -54,12 +54,12 @@ const readPart = (path: string, from: number, inode?: number): Part | null => {
     descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     if (codeOf(error) === "ENOENT") return null;
-    throw new StateError("unavailable", `${path} cannot be read (${codeOf(error)})`, { cause: error });
+    throw unavailable(`${path} cannot be read`, error);
   }
   try {
     const found = fstatSync(descriptor);
     if (!found.isFile())
-      throw new StateError("unavailable", `${path} is no file: move away what stands in the log's place`);
+      throw new StateError("unavailable", `${path} is no file`, "move away what stands in the log's place");
     if (inode !== undefined && found.ino !== inode) return null;
     const bytes = Buffer.alloc(Math.max(0, found.size - from));
     const size = readSync(descriptor, bytes, 0, bytes.length, from);

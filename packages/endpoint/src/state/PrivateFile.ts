@@ -17,7 +17,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { codeOf, remedyOf, StateError } from "./StateError.ts";
+import { codeOf, StateError, unavailable } from "./StateError.ts";
 
 const ownerOnly = 0o600;
 const othersMask = 0o077;
@@ -58,9 +58,7 @@ const staged = (path: string, text: string, publish: (staging: string) => void):
 
 const refusing = (path: string, error: unknown): never => {
   if (error instanceof StateError) throw error;
-  throw new StateError("unavailable", `${path} cannot be written: ${remedyOf(error)}`, {
-    cause: error,
-  });
+  throw unavailable(`${path} cannot be written`, error);
 };
 
 /** Creates the file whole; false, and nothing changed, when there is one already. */
@@ -87,11 +85,11 @@ const checkOwnedBy = (path: string, { mode, uid }: Stats): void => {
   if (process.platform === "win32") return;
   if ((mode & othersMask) !== 0) {
     const found = (mode & 0o777).toString(8).padStart(4, "0");
-    throw new StateError("permissions", `${path} has mode ${found}: run \`chmod go= ${path}\``);
+    throw new StateError("permissions", `${path} has mode ${found}`, `run \`chmod go= ${path}\``);
   }
   const self = process.getuid?.() ?? uid;
   if (self !== 0 && uid !== self) {
-    throw new StateError("permissions", `${path} belongs to another user (uid ${uid}): run as its owner`);
+    throw new StateError("permissions", `${path} belongs to another user (uid ${uid})`, "run as its owner");
   }
 };
 
@@ -107,8 +105,12 @@ const readText = (path: string, bytesMax: number): string => {
     const stats = fstatSync(descriptor);
     checkOwnedBy(path, stats);
     if (!stats.isFile())
-      throw new StateError("malformed", `${path} is no ordinary file: put one in its place`);
-    const tooLarge = new StateError("malformed", `${path} is larger than ${bytesMax} bytes`);
+      throw new StateError("malformed", `${path} is no ordinary file`, "put one in its place");
+    const tooLarge = new StateError(
+      "malformed",
+      `${path} is larger than ${bytesMax} bytes`,
+      "put it back as it was",
+    );
     if (stats.size > bytesMax) throw tooLarge;
     const bytes = readFileSync(descriptor);
     if (bytes.byteLength > bytesMax) throw tooLarge;
@@ -131,14 +133,15 @@ export const read = (path: string, bytesMax: number): string | null => {
     if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") {
       throw new StateError(
         "malformed",
-        `${path} is damaged, or is not UTF-8: put it back as it was, or save it as UTF-8`,
+        `${path} is damaged, or is not UTF-8`,
+        "put it back as it was, or save it as UTF-8",
         { cause: error },
       );
     }
     if (code === "ENOENT") {
       if (!isLink(path)) return null;
-      throw new StateError("unavailable", `${path} is a link that leads nowhere: put a file in its place`);
+      throw new StateError("unavailable", `${path} is a link that leads nowhere`, "put a file in its place");
     }
-    throw new StateError("unavailable", `${path} cannot be read: ${remedyOf(error)}`, { cause: error });
+    throw unavailable(`${path} cannot be read`, error);
   }
 };

@@ -22,26 +22,38 @@ export type StateReason =
 export class StateError extends Error {
   override readonly name = "StateError";
   readonly reason: StateReason;
-  constructor(reason: StateReason, message: string, options?: ErrorOptions) {
-    super(message, options);
+  /** What is wrong and why, without the next step. */
+  readonly what: string;
+  /** The next step, with neither a capital nor a full stop. */
+  readonly next: string;
+  constructor(reason: StateReason, what: string, next: string, options?: ErrorOptions) {
+    super(`${what}: ${next}`, options);
     this.reason = reason;
+    this.what = what;
+    this.next = next;
   }
 }
 
+interface Remedy {
+  readonly why: string;
+  readonly next: string;
+}
+
 /** What a disk that refuses is asked for, by the code of the system call. */
-const remedies: Readonly<Record<string, string>> = {
-  ENOSPC: "the disk is full: make room and start again",
-  EDQUOT: "its user's share of the disk is used up: make room and start again",
-  EROFS: "the disk is read-only: make it writable and start again",
-  EIO: "the disk fails: look at the system's log",
-  EACCES: "it may not be written by this user: check its owner and mode",
+const remedies: Readonly<Record<string, Remedy>> = {
+  ENOSPC: { why: "the disk is full", next: "make room and start again" },
+  EDQUOT: { why: "its user's share of the disk is used up", next: "make room and start again" },
+  EROFS: { why: "the disk is read-only", next: "make it writable and start again" },
+  EIO: { why: "the disk fails", next: "look at the system's log" },
+  EACCES: { why: "it may not be written by this user", next: "check its owner and mode" },
 };
 
-/** Why a step on the disk failed and what to do, behind a colon; the code itself where nothing better is known. */
-export const remedyOf = (error: unknown): string => {
+/** A step on the disk that failed with `error`: what could not be done, why, and what to do. */
+export const unavailable = (what: string, error: unknown): StateError => {
   const code = codeOf(error);
-  if (code === undefined) return "check the disk";
-  return Object.hasOwn(remedies, code) ? (remedies[code] as string) : `check the disk (${code})`;
+  const known = code !== undefined && Object.hasOwn(remedies, code) ? remedies[code] : undefined;
+  const why = known === undefined ? (code === undefined ? "" : ` (${code})`) : `: ${known.why}`;
+  return new StateError("unavailable", `${what}${why}`, known?.next ?? "check the disk", { cause: error });
 };
 
 /** The code of a failed system call, `EEXIST` for example. */

@@ -4,7 +4,7 @@
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
 import * as PrivateFile from "./PrivateFile.ts";
-import { codeOf, remedyOf, StateError } from "./StateError.ts";
+import { codeOf, StateError, unavailable } from "./StateError.ts";
 
 export interface StateFolder {
   readonly path: string;
@@ -51,7 +51,8 @@ export const defaultPath = (options: {
   if (!profilePattern.test(profile)) {
     throw new StateError(
       "malformed",
-      "a profile is named by 1 to 64 letters, digits, dots, dashes or underscores",
+      "that is no profile's name",
+      "it is 1 to 64 letters, digits, dots, dashes or underscores",
     );
   }
   const stateHome =
@@ -65,7 +66,8 @@ const makeFolder = (path: string): void => {
   } catch (error) {
     throw new StateError(
       "unavailable",
-      `the folder ${path} cannot be made (${codeOf(error)}): check the path and the disk`,
+      `the folder ${path} cannot be made (${codeOf(error)})`,
+      "check the path and the disk",
       { cause: error },
     );
   }
@@ -80,7 +82,7 @@ const makePrivate = (path: string): void => {
     // Present, or on a disk that takes no writes: whoever opens the database finds out and says so.
     if (codeOf(error) === "EROFS" || codeOf(error) === "EACCES") return;
     if (codeOf(error) !== "EEXIST") {
-      throw new StateError("unavailable", `${path} cannot be made: ${remedyOf(error)}`, { cause: error });
+      throw unavailable(`${path} cannot be made`, error);
     }
   }
   PrivateFile.checkPrivate(path);

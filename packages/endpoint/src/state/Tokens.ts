@@ -32,14 +32,18 @@ export const ensure = (folder: StateFolder, mode: Mode, random: (byteCount: numb
   for (const path of filesOf(folder, mode)) PrivateFile.createOnce(path, Base64Url.encode(random(32)));
 };
 
+const missing = (path: string): StateError =>
+  new StateError("missing", `${path} is missing`, "start the daemon again to make it");
+
 /** Throws `missing`, `malformed`, `permissions` or `unavailable`. */
 const readFile = (path: string): string => {
   const text = PrivateFile.read(path, charactersMax);
-  if (text === null) throw new StateError("missing", `${path} is missing: start the daemon again to make it`);
+  if (text === null) throw missing(path);
   if (text.length >= charactersMin && pattern.test(text)) return text;
   throw new StateError(
     "malformed",
     `${path} must hold at least ${charactersMin} characters of a bearer token and no line end`,
+    "write it anew, or delete it and start the daemon again to make another",
   );
 };
 
@@ -47,7 +51,8 @@ const readFile = (path: string): string => {
 const sameToken = (folder: StateFolder): StateError =>
   new StateError(
     "malformed",
-    `${folder.ownerToken} and ${folder.runtimeToken} hold the same token: delete one and start the daemon again to make another`,
+    `${folder.ownerToken} and ${folder.runtimeToken} hold the same token`,
+    "delete one and start the daemon again to make another",
   );
 
 const read = (folder: StateFolder, mode: Mode): Reading => {
@@ -69,7 +74,7 @@ const read = (folder: StateFolder, mode: Mode): Reading => {
 export const ownerOf = (folder: StateFolder, mode: Mode): string => {
   const { owner, troubles } = read(folder, mode);
   if (owner !== null) return owner;
-  throw troubles[0] ?? new StateError("missing", `${folder.ownerToken} is missing`);
+  throw troubles[0] ?? missing(folder.ownerToken);
 };
 
 /** Throws the first trouble with a file of the mode that a start would not mend by making the file. */

@@ -16,8 +16,8 @@ const digestOf = (conversationId: string, anchorHash: string, anchor: string): B
 const damaged = (conversationId: string): StoreError =>
   new StoreError(
     "corrupt",
-    `a stored anchor of conversation ${conversationId} was changed outside this program: ` +
-      "restore the store from a backup, nothing has been changed or deleted",
+    `a stored anchor of conversation ${conversationId} was changed outside this program`,
+    "restore the store from a backup, nothing has been changed or deleted",
   );
 
 const decode = (row: Row): RouterAnchor => {

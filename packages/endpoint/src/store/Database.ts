@@ -52,7 +52,7 @@ export const explained = (error: unknown): unknown => {
         "the file is damaged; restore it from a backup, nothing has been changed or deleted",
       ] as const)
     : (["unavailable", "check the disk, the permissions and who else has it open"] as const);
-  return new StoreError(reason, `the store cannot be used (${error.message}): ${advice}`, { cause: error });
+  return new StoreError(reason, `the store cannot be used (${error.message})`, advice, { cause: error });
 };
 
 /**
@@ -161,10 +161,7 @@ const databaseOf = (sqlite: DatabaseSync): Database => {
     transaction: (body) => {
       const level = depth;
       if (level > 0 && !sqlite.isTransaction) {
-        throw new StoreError(
-          "unavailable",
-          "the store gave up the running transaction, so nothing of it happened",
-        );
+        throw gaveUp();
       }
       prepare(level === 0 ? "BEGIN IMMEDIATE" : `SAVEPOINT level${level}`).run();
       depth = level + 1;
@@ -185,6 +182,14 @@ const databaseOf = (sqlite: DatabaseSync): Database => {
     close: () => sqlite.close(),
   };
 };
+
+/** SQLite ended a transaction by itself. */
+export const gaveUp = (): StoreError =>
+  new StoreError(
+    "unavailable",
+    "the store gave up the running transaction, so nothing of it happened",
+    "try again; the log says why",
+  );
 
 /** Whether an error says that the store could not do its work, as opposed to a defect in the caller. */
 export const isStoreFailure = (error: unknown): boolean =>

@@ -16,8 +16,8 @@ export const columns =
 const corrupt = (row: Row, what: string): never => {
   throw new StoreError(
     "corrupt",
-    `the stored record at height ${String(row["height"])} of conversation ${String(row["conversation_id"])} ${what}: ` +
-      "the file was changed outside this program; restore it from a backup, nothing has been changed or deleted",
+    `the stored record at height ${String(row["height"])} of conversation ${String(row["conversation_id"])} ${what}, and the file was changed outside this program`,
+    "restore it from a backup, nothing has been changed or deleted",
   );
 };
 

@@ -26,7 +26,8 @@ export const fingerprintOf = (sqlite: DatabaseSync): string => {
 const newer = (version: number, known: number): StoreError =>
   new StoreError(
     "newer-schema",
-    `the store has schema ${version} and this program knows ${known}: start the newer program, the store is untouched`,
+    `the store has schema ${version} and this program knows ${known}`,
+    "start the newer program, the store is untouched",
   );
 
 /** A store without a version is new, and another program's tables in it make the first step fail. */
@@ -36,9 +37,9 @@ const knownVersionOf = (sqlite: DatabaseSync, steps: ReadonlyArray<Migration>): 
   if (version === 0 || steps[version - 1]?.fingerprint === fingerprintOf(sqlite)) return version;
   throw new StoreError(
     "unknown-schema",
-    `the store says that it has schema ${version}, but its tables are others: a program from before the first release wrote ` +
-      "it, or somebody changed it. Start the program that wrote it, or restore the store from a backup; nothing has been " +
-      "changed or deleted",
+    `the store says that it has schema ${version}, but its tables are others: a program from before the first release ` +
+      "wrote it, or somebody changed it",
+    "start the program that wrote it, or restore the store from a backup; nothing has been changed or deleted",
   );
 };
 
@@ -53,7 +54,8 @@ export const demandCurrent = (sqlite: DatabaseSync): void => {
   if (version === migrations.length) return;
   throw new StoreError(
     "older-schema",
-    `the store has schema ${version} and this program knows ${migrations.length}: start the daemon once, which brings it up`,
+    `the store has schema ${version} and this program knows ${migrations.length}`,
+    "start the daemon once, which brings it up",
   );
 };
 

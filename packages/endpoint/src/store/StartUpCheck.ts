@@ -29,14 +29,15 @@ import { verifyRecords } from "./VerifyRecords.ts";
 const corrupt = (conversationId: string, what: string): StoreError =>
   new StoreError(
     "corrupt",
-    `the stored history of conversation ${conversationId} ${what}: ` +
-      "the file was changed outside this program; restore it from a backup, nothing has been changed or deleted",
+    `the stored history of conversation ${conversationId} ${what}, and the file was changed outside this program`,
+    "restore it from a backup, nothing has been changed or deleted",
   );
 
 const damagedStore = (what: string): StoreError =>
   new StoreError(
     "corrupt",
-    `the store is damaged (${what}): restore it from a backup, nothing has been changed or deleted`,
+    `the store is damaged (${what})`,
+    "restore it from a backup, nothing has been changed or deleted",
   );
 
 /** Records of one conversation that are verified in one go: bounded memory, and enough for the thread pool. */
@@ -51,8 +52,8 @@ interface Walk {
   head: ChainHead | null;
 }
 
-/** `everything`: every signature is verified whatever the checkpoint says, and nothing is written. */
-export type Scope = "since-checkpoint" | "everything";
+/** `everything`: every signature is verified whatever the checkpoint says. Only `since-checkpoint` writes, the checkpoint. */
+export type Scope = "since-checkpoint" | "since-checkpoint-unwritten" | "everything";
 
 /**
  * Checks the whole store. Throws `StoreError`, with reason `corrupt` when anything is not as it was stored; returns how
@@ -129,7 +130,7 @@ const checkConversations = async (
     }
   }
   if (checkpoint > lastSequence) throw damagedStore("it holds less than what was verified of it");
-  if (scope !== "everything" && lastSequence > checkpoint) {
+  if (scope === "since-checkpoint" && lastSequence > checkpoint) {
     db.transaction(() => Settings.put(db, "verified_sequence", lastSequence));
   }
   return { records, verified };

@@ -13,8 +13,14 @@ export type StoreReason =
 export class StoreError extends Error {
   override readonly name = "StoreError";
   readonly reason: StoreReason;
-  constructor(reason: StoreReason, message: string, options?: ErrorOptions) {
-    super(message, options);
+  /** What is wrong and why, without the next step. */
+  readonly what: string;
+  /** The next step, with neither a capital nor a full stop. */
+  readonly next: string;
+  constructor(reason: StoreReason, what: string, next: string, options?: ErrorOptions) {
+    super(`${what}: ${next}`, options);
     this.reason = reason;
+    this.what = what;
+    this.next = next;
   }
 }

@@ -5,7 +5,10 @@
 import { accessSync, constants, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 
-export type StoreFault = "full" | "read-only" | "locked" | "damaged" | "input-output" | "unavailable";
+const all = ["full", "read-only", "locked", "damaged", "input-output", "unavailable"] as const;
+export type StoreFault = (typeof all)[number];
+
+export const is = (word: string): word is StoreFault => all.some((fault) => fault === word);
 
 /** With less room than this the disk is as good as full: one turn may need more. */
 export const roomBytesMin = 1_048_576;
@@ -60,20 +63,43 @@ export const of = (error: unknown, path: string): StoreFault => {
   return fault === "full" || hasRoom(path) ? fault : "full";
 };
 
-/** For the owner; without its full stop. */
-export const explain = (fault: StoreFault): string => {
+/** For the owner: what is the matter, and what helps; neither has a full stop. */
+export const words = (fault: StoreFault): { readonly what: string; readonly next: string } => {
   switch (fault) {
     case "full":
-      return "the disk of the state folder is full: make room, everything goes on by itself";
+      return {
+        what: "the disk of the state folder is full",
+        next: "make room, everything goes on by itself",
+      };
     case "read-only":
-      return "the disk of the state folder is read-only: make it writable, everything goes on by itself";
+      return {
+        what: "the disk of the state folder is read-only",
+        next: "make it writable, everything goes on by itself",
+      };
     case "locked":
-      return "another program holds endpoint.sqlite locked: end it, everything goes on by itself";
+      return {
+        what: "another program holds endpoint.sqlite locked",
+        next: "end it, everything goes on by itself",
+      };
     case "damaged":
-      return "endpoint.sqlite is damaged or cannot be read: stop the daemon, run `social-harness verify --full`, restore it from a backup; nothing was deleted";
+      return {
+        what: "endpoint.sqlite is damaged or cannot be read",
+        next: "stop the daemon, run `social-harness verify --full`, restore it from a backup; nothing was deleted",
+      };
     case "input-output":
-      return "the disk of the state folder fails: look at the system's log; everything goes on by itself when it works again";
+      return {
+        what: "the disk of the state folder fails",
+        next: "look at the system's log; everything goes on by itself when it works again",
+      };
     case "unavailable":
-      return "the store cannot be used: check the disk, the permissions and who else has it open";
+      return {
+        what: "the store cannot be used",
+        next: "check the disk, the permissions and who else has it open",
+      };
   }
+};
+
+export const explain = (fault: StoreFault): string => {
+  const { what, next } = words(fault);
+  return `${what}: ${next}`;
 };

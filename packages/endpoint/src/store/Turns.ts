@@ -2,8 +2,7 @@
 // one fsync; nothing that a turn promises leaves before its commit. While another program holds the store locked they wait,
 // and the process goes on. Knows no table and no input. Implements HIS-20, HIS-22, HIS-34 and RUN-114.
 
-import { type Database, isStoreFailure } from "./Database.ts";
-import { StoreError } from "./StoreError.ts";
+import { type Database, gaveUp, isStoreFailure } from "./Database.ts";
 import { isLocked } from "./StoreFault.ts";
 
 /**
@@ -130,8 +129,7 @@ export const create = <State>(
         lockedLooks = 0;
         const settled = entries.map((entry) => runEntry(entry, turn));
         // A full disk makes SQLite give up the whole transaction: without this, the flush would be written on its own.
-        if (!db.inTransaction())
-          throw new StoreError("unavailable", "the store gave up the running transaction");
+        if (!db.inTransaction()) throw gaveUp();
         participant.flush(turn);
         return settled;
       });

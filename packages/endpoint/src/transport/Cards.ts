@@ -16,8 +16,8 @@ const digests = new WeakMap<AgentCard.AgentCard, AgentCardDigest>();
 const damaged = (row: Row): StoreError =>
   new StoreError(
     "corrupt",
-    `the stored card of ${String(row["agent_name"])} was changed outside this program: ` +
-      "restore the store from a backup, nothing has been changed or deleted",
+    `the stored card of ${String(row["agent_name"])} was changed outside this program`,
+    "restore the store from a backup, nothing has been changed or deleted",
   );
 
 /** `AgentCard.decode`, done once for each text at hand. */

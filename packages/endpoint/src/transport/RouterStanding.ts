@@ -1,5 +1,5 @@
 // How this agent's connection to its Router stands, for people: up or not, since when, and why not. Decides nothing; what
-// may be signed is Standing.ts's.
+// may be signed is Standing.ts's. Implements RUN-264.
 
 import type { DisconnectReason } from "@social-harness/router/client/RouterClient";
 import * as Trouble from "./Trouble.ts";
@@ -18,8 +18,9 @@ export interface RouterState {
 }
 
 export interface RouterStanding {
-  readonly connected: () => void;
-  /** Returns the trouble when it is another one than before. */
+  /** Returns how many seconds it was not connected, where that was said; else null. */
+  readonly connected: () => number | null;
+  /** Returns the trouble where it is to be said: when it begins, and when it has become another one that lasts. */
   readonly disconnected: (reason: DisconnectReason, cause?: Error) => RouterTrouble | null;
   readonly state: () => RouterState;
 }
@@ -46,17 +47,36 @@ const troubleOf = (reason: DisconnectReason, cause: Error | undefined): RouterTr
   return { reason: known.kind, explanation: `${Trouble.explain("Router", known)}${advice}` };
 };
 
+/** A connection that breaks off is followed by attempts that are refused: one outage, and one line for it at first. */
+const otherCauseMs = 10_000;
+
+interface Said {
+  readonly explanation: string;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
 export const createRouterStanding = (clock: () => number): RouterStanding => {
   let state: RouterState = { connected: false, since: clock(), trouble: null };
+  /** What was said last of this outage. */
+  let said: Said | null = null;
   return {
     connected: () => {
-      state = { connected: true, since: clock(), trouble: null };
+      const now = clock();
+      const seconds = said === null ? null : Math.max(0, Math.round((now - state.since) / 1_000));
+      state = { connected: true, since: now, trouble: null };
+      said = null;
+      return seconds;
     },
     disconnected: (reason, cause) => {
+      const now = clock();
       const trouble = troubleOf(reason, cause);
-      const isNew = trouble.explanation !== state.trouble?.explanation;
-      state = { connected: false, since: state.connected ? clock() : state.since, trouble };
-      return isNew ? trouble : null;
+      state = { connected: false, since: state.connected ? now : state.since, trouble };
+      const isTold =
+        said !== null && (said.explanation === trouble.explanation || Math.abs(now - said.at) < otherCauseMs);
+      if (isTold) return null;
+      said = { explanation: trouble.explanation, at: now };
+      return trouble;
     },
     state: () => state,
   };

@@ -116,7 +116,7 @@ verifies(
     await expect(start(false)).rejects.toMatchObject({ reason: "not-allowed" });
     expect(said).toEqual([]);
     const endpoint = await start(true);
-    onTestFinished(endpoint.close);
+    onTestFinished(() => endpoint.close());
     expect(said).toContain("warn callbacks may go to test addresses");
   },
 );

@@ -145,7 +145,7 @@ verifies(
       activation.fail(error);
       return answer;
     };
-    const storeError = new StoreError("unavailable", "the disk is full");
+    const storeError = new StoreError("unavailable", "the disk is full", "make room");
     expect(await failed(storeError, 1)).toEqual(failure("persistence-failed"));
     const status = await call(bench, "status");
     expect(status).toMatchObject({ kind: "active", agentCard: { agentName: "ada-agent" } });

@@ -172,7 +172,7 @@ verifies(
     ]) {
       const { reason, message } = refusedUntouched(killedIn(store.copy(), (sqlite) => sqlite.exec(change)));
       expect(reason, change).toBe("unknown-schema");
-      expect(message).toContain("Start the program that wrote it, or restore the store from a backup");
+      expect(message).toContain("start the program that wrote it, or restore the store from a backup");
     }
     // What SQLite keeps for itself is no part of the schema.
     const analyzed = store.copy();

@@ -28,7 +28,7 @@ const filling = async (): Promise<Filling> => {
     get: (target, name: keyof typeof db) =>
       name === "transaction" && it.isFull
         ? () => {
-            throw new StoreError("unavailable", "the disk is full");
+            throw new StoreError("unavailable", "the disk is full", "make room");
           }
         : target[name],
   });
