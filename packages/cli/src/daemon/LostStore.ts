@@ -6,7 +6,8 @@ import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
 import { failed, ofUnknown } from "../Failure.ts";
 import * as Joining from "./Joining.ts";
 
-const ways = (agentName: string): string =>
+/** What brings it back, best first. */
+export const ways = (agentName: string): string =>
   `Where there is a backup, move the folder away and \`social-harness restore <backup>\`. Else \`social-harness join <invite> --name ${agentName}\`, ` +
   "with an invite of its network, also the spent one, takes its conversations up again from their members.";
 

@@ -12,7 +12,7 @@ import { look } from "@social-harness/router/client/Look";
 import { joinFirst } from "../daemon/Profile.ts";
 import * as ProxyEnvironment from "../ProxyEnvironment.ts";
 import { broken, type Finding, ok, skipped, warning } from "./Finding.ts";
-import { lostRemedy } from "./Store.ts";
+import { ways } from "../daemon/LostStore.ts";
 
 const answerMsMax = 10_000;
 /** A minute shows in dates that people compare; what hurts is hours. */
@@ -38,7 +38,7 @@ const registryOf = async (
       return broken(
         "registry",
         `it knows this folder's keys as ${card.agentName}, and the store does not: the store was lost, or a join did not end`,
-        lostRemedy,
+        ways(card.agentName),
       );
     }
     if (card !== null) return ok("registry", `it answers under the pinned key and knows ${card.agentName}`);

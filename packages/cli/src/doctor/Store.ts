@@ -10,6 +10,7 @@ import * as Sample from "@social-harness/endpoint/store/Sample";
 import { StoreError } from "@social-harness/endpoint/store/StoreError";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { readRegistration } from "../daemon/Joining.ts";
+import { ways } from "../daemon/LostStore.ts";
 import { joinFirst } from "../daemon/Profile.ts";
 import { count } from "../Output.ts";
 import { broken, type Finding, finding, ok, warning } from "./Finding.ts";
@@ -17,17 +18,12 @@ import { broken, type Finding, finding, ok, warning } from "./Finding.ts";
 /** Whether the store has a registered agent; null where that cannot be told. */
 type Seen = readonly [registered: boolean | null, finding: Finding];
 
-/** What brings a lost store back, best first. */
-export const lostRemedy =
-  "Make an endpoint from a backup, where there is one: `social-harness restore <backup>`. Without one, join again with the same " +
-  "invite: the conversations come back from their members, what only this store had does not.";
-
 /** The store has no agent; whether it had one is told by what stands beside it. */
 const withoutAgent = (folder: StateFolder, what: string): Finding => {
   const planned = readRegistration(folder);
   if (planned === null) return warning("store", what, joinFirst);
   const said = `${what}, and registration.json names ${planned.agentName}: either the store was lost, or its registration never ended`;
-  return broken("store", said, lostRemedy);
+  return broken("store", said, ways(planned.agentName));
 };
 
 const whole = async (

@@ -132,7 +132,7 @@ verifies(
       expect.stringMatching(/is empty, and registration.json names ada-agent/),
     ]);
     expect(emptied.of("store").next).toMatch(
-      /social-harness restore .*Without one, join again with the same invite/,
+      /social-harness restore .*Else `social-harness join .*also the spent one/,
     );
     expect(statSync(join(lost, "endpoint.sqlite")).size).toBe(0);
     rmSync(join(lost, "endpoint.sqlite"));
