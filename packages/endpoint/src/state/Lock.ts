@@ -50,6 +50,7 @@ const whyNot = (folder: StateFolder, error: unknown): string => {
     case "locked":
     case "damaged":
     case "input-output":
+    case "gone":
     case "unavailable":
       return "check the disk";
   }

@@ -5,7 +5,8 @@
 import { accessSync, constants, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 
-export type StoreFault = "full" | "read-only" | "locked" | "damaged" | "input-output" | "unavailable";
+export type StoreFault =
+  "full" | "read-only" | "locked" | "damaged" | "input-output" | "gone" | "unavailable";
 
 /** With less room than this the disk is as good as full: one turn may need more. */
 export const roomBytesMin = 1_048_576;
@@ -73,6 +74,8 @@ export const explain = (fault: StoreFault): string => {
       return "endpoint.sqlite is damaged or cannot be read: stop the daemon, run `social-harness verify --full`, restore it from a backup; nothing was deleted";
     case "input-output":
       return "the disk of the state folder fails: look at the system's log; everything goes on by itself when it works again";
+    case "gone":
+      return "a file of the state folder was deleted, moved or replaced under the running daemon, which writes nothing more: stop the daemon, put the folder back as it was or restore a backup, and start it again";
     case "unavailable":
       return "the store cannot be used: check the disk, the permissions and who else has it open";
   }
