@@ -2,6 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { type CheckedConversation, checkEverything } from "@social-harness/endpoint/store/FullCheck";
+import * as StoreFile from "@social-harness/endpoint/store/StoreFile";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import type { SigningKey } from "@social-harness/protocol/identity/Identifier";
@@ -14,6 +15,7 @@ export const verifyStore = async (
   registryKey: SigningKey,
 ): Promise<ReadonlyArray<CheckedConversation>> => {
   const folder = StateFolder.at(pathOf(options));
+  StoreFile.demandWhole(folder.database);
   if (!existsSync(folder.database)) {
     throw failed("no-store", `${folder.path} holds no store`, joinFirst);
   }

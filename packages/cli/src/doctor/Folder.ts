@@ -11,6 +11,7 @@ import { codeOf, StateError } from "@social-harness/endpoint/state/StateError";
 import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
 import * as Tokens from "@social-harness/endpoint/state/Tokens";
 import * as Sample from "@social-harness/endpoint/store/Sample";
+import * as StoreFile from "@social-harness/endpoint/store/StoreFile";
 import { joinFirst } from "../daemon/Profile.ts";
 import { count } from "../Output.ts";
 import { broken, type Finding, guarded, ok, skipped, warning } from "./Finding.ts";
@@ -116,6 +117,7 @@ const keysOf = (folder: StateFolder): readonly [Identity.Identity | null, Findin
 };
 
 const storeOf = (folder: StateFolder, identity: Identity.Identity): readonly [boolean, Finding] => {
+  StoreFile.demandWhole(folder.database);
   if (!existsSync(folder.database)) throw new StateError("missing", `there is no ${folder.database}`);
   const { card, records, conversations } = Sample.take(folder.database, identity);
   const newest = `the newest ${count(records, "record")} and ${count(conversations, "conversation")} are as they were stored`;

@@ -29,7 +29,6 @@ const smallBytesMax = 1_048_576;
 const pagesPerStep = 2_147_483_647;
 
 const copyStore = async (from: string, to: string): Promise<void> => {
-  StoreFile.demandWhole(from);
   closeSync(openSync(to, "wx", 0o600));
   try {
     const source = new DatabaseSync(from, { readOnly: true, timeout: 5_000 });
@@ -62,6 +61,7 @@ interface Owner {
 
 /** Whose the folder is. Asked of the original, so that what is wrong with it is said of it. */
 const ownerOf = (folder: StateFolder): Owner => {
+  StoreFile.demandWhole(folder.database);
   for (const path of [folder.identity, folder.configuration, folder.database]) {
     if (existsSync(path)) continue;
     throw new StateError(

@@ -1,6 +1,6 @@
 // Files that go away under a running daemon, and power that goes when a command has said that it is done.
 
-import { mkdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import * as Identity from "@social-harness/endpoint/state/Identity";
@@ -68,6 +68,40 @@ verifies(
     // A clean end folds what the deleted log held into the file.
     expect(await Town.inbox(ann)).toHaveLength(files.length + 1);
     expect(town.ends).toEqual([]);
+  },
+  240_000,
+);
+
+verifies(
+  "RUN-320",
+  "C51 every command refuses what is left of a lost store and leaves it as it is",
+  async () => {
+    const town = await Town.create();
+    const ann = await town.settle("ann");
+    await ann.resident.kill();
+    const bytesOf = (path: string): Buffer | null => (existsSync(path) ? readFileSync(path) : null);
+    for (const lose of [(path: string) => truncateSync(path, 0), (path: string) => rmSync(path)]) {
+      lose(ann.database);
+      const log = readFileSync(`${ann.database}-wal`);
+      expect(log.length).toBeGreaterThan(0);
+      const file = bytesOf(ann.database);
+      for (const [command, ...args] of [
+        ["doctor"],
+        ["verify", "--full"],
+        ["backup", join(town.folder, "copy")],
+        ["daemon", "--port", "0"],
+      ] as const) {
+        const refused = await Process.run(binary, [command, ...args, "--state", ann.state, "--json"]);
+        expect([command, refused.code, refused.stderr]).toEqual([
+          command,
+          1,
+          expect.stringContaining("endpoint.sqlite-wal beside it holds what was written to it"),
+        ]);
+        expect(bytesOf(ann.database), command).toEqual(file);
+        expect(readFileSync(`${ann.database}-wal`), command).toEqual(log);
+      }
+    }
+    expect(existsSync(join(town.folder, "copy"))).toBe(false);
   },
   240_000,
 );
