@@ -131,6 +131,7 @@ const startLocked = async (
   const storeStanding = StoreStanding.create({
     db: store,
     path: stateFolder.database,
+    beside: [stateFolder.lock],
     clock,
     schedule,
     logger,

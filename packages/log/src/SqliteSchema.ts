@@ -6,6 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { closeSync, existsSync, openSync, statSync } from "node:fs";
 import { LogError } from "./LogError.ts";
 import * as Limits from "./Limits.ts";
+import { demandWhole } from "./SqliteFile.ts";
 
 /** "SHLG": a file that carries another id is somebody else's database. */
 const applicationId = 0x53_48_4c_47;
@@ -90,6 +91,7 @@ const needsWriter = (cause: unknown): boolean =>
  * into the file when it is closed again.
  */
 const lookAt = (path: string, known: KnownVersions): void => {
+  demandWhole(path);
   if (!existsSync(path) || statSync(path).size === 0) return;
   const database = new DatabaseSync(path, { timeout: Limits.busyMsMax, readOnly: true });
   try {

@@ -58,7 +58,7 @@ const words: Readonly<Record<Reason, Words>> = {
     "Use a new --key for a new post.",
   ),
   "outcome-unknown": failure(
-    "the post was not certified in time, or this endpoint lost its memory of it, and nobody can prove that it never will be",
+    "the post was not certified within seven days by this machine's clock, or this endpoint lost its memory of it, and nobody can prove that it never will be",
     "Look whether it arrived: `social-harness history <address>`.",
   ),
   refused: failure(

@@ -3,6 +3,7 @@
 
 import { statSync } from "node:fs";
 import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
+import * as StoreFile from "@social-harness/endpoint/store/StoreFile";
 import { failed, ofUnknown } from "../Failure.ts";
 import * as Joining from "./Joining.ts";
 
@@ -14,8 +15,12 @@ export const ways = (agentName: string): string =>
 /** The first start writes the file's header before anything else is beside it: an empty file holds nothing. */
 const isEmpty = (path: string): boolean => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
 
-/** Throws a `Failure` where the folder asked for an agent and has no store. Changes nothing. */
+/**
+ * Throws a `Failure` where the folder asked for an agent and has no store, a `StoreError` where what is lost has left its log
+ * behind. Changes nothing.
+ */
 export const demandStore = (folder: StateFolder): void => {
+  StoreFile.demandWhole(folder.database);
   if (!isEmpty(folder.database)) return;
   const registration = Joining.readRegistration(folder);
   if (registration === null) return;

@@ -8,6 +8,7 @@ import type { Identity } from "@social-harness/endpoint/state/Identity";
 import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
 import * as Sample from "@social-harness/endpoint/store/Sample";
 import { StoreError } from "@social-harness/endpoint/store/StoreError";
+import * as StoreFile from "@social-harness/endpoint/store/StoreFile";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { readRegistration } from "../daemon/Joining.ts";
 import { ways } from "../daemon/LostStore.ts";
@@ -64,6 +65,7 @@ export interface StoreOptions {
 export const examine = (options: StoreOptions): Promise<readonly [boolean | null, Finding]> => {
   const { folder, identity, configuration, isServed } = options;
   return finding("store", () => {
+    StoreFile.demandWhole(folder.database);
     const size = statSync(folder.database, { throwIfNoEntry: false })?.size;
     if (size === undefined) return [false, withoutAgent(folder, `there is no ${folder.database}`)];
     if (size === 0) return [false, withoutAgent(folder, `${folder.database} is empty`)];

@@ -16,6 +16,8 @@ import { StateError } from "../state/StateError.ts";
 import { at, hideFromGit, type StateFolder } from "../state/StateFolder.ts";
 import * as Database from "../store/Database.ts";
 import { check } from "../store/StartUpCheck.ts";
+import { StoreError } from "../store/StoreError.ts";
+import * as StoreFile from "../store/StoreFile.ts";
 import { version } from "../Version.ts";
 import * as Manifest from "./Manifest.ts";
 import * as StagedFolder from "./StagedFolder.ts";
@@ -59,6 +61,7 @@ interface Owner {
 
 /** Whose the folder is. Asked of the original, so that what is wrong with it is said of it. */
 const ownerOf = (folder: StateFolder): Owner => {
+  StoreFile.demandWhole(folder.database);
   for (const path of [folder.identity, folder.configuration, folder.database]) {
     if (existsSync(path)) continue;
     throw new StateError(
@@ -72,15 +75,28 @@ const ownerOf = (folder: StateFolder): Owner => {
   return { identity, trust: { verifier: Ed25519.verifier, registryKey } };
 };
 
+/** `join` writes its file first and asks through the store then: without a row there, this is not the store that asked. */
+const demandAsking = (db: Database.Database): void => {
+  if (db.get("SELECT 1 FROM registration") !== undefined) return;
+  throw new StoreError(
+    "corrupt",
+    "registration.json says that an agent was asked for from here, and the store knows of none",
+    "run the same `social-harness join` again, which ends what was begun, or restore an earlier backup if this agent has talked before",
+  );
+};
+
 /** What a daemon would make of the copy: every row of it, and that it is of these keys. */
 const checkCopy = async (
   path: string,
   { identity, trust }: Owner,
+  isAskedFor: boolean,
 ): Promise<Manifest.Manifest["agentName"]> => {
   const db = Database.open(path);
   try {
     await check(db, trust);
-    return boundCard(db, identity)?.agentName ?? null;
+    const card = boundCard(db, identity);
+    if (card === null && isAskedFor) demandAsking(db);
+    return card?.agentName ?? null;
   } finally {
     db.close();
   }
@@ -148,7 +164,7 @@ export const write = async (
       }
       names.push(name);
     }
-    const agentName = await checkCopy(copy.database, owner);
+    const agentName = await checkCopy(copy.database, owner, names.includes("registration.json"));
     settle(copy.database);
     const files: Array<Manifest.File> = [];
     for (const name of names) files.push(await Manifest.describe(staging, name));

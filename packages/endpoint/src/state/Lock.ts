@@ -52,6 +52,7 @@ const unavailable = (folder: StateFolder, what: string, error: unknown): StateEr
     case "locked":
     case "damaged":
     case "input-output":
+    case "gone":
     case "unavailable":
       return of("", "check the disk");
   }

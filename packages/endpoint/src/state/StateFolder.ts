@@ -3,6 +3,7 @@
 
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
+import * as StoreFile from "../store/StoreFile.ts";
 import * as PrivateFile from "./PrivateFile.ts";
 import { codeOf, StateError, unavailable } from "./StateError.ts";
 
@@ -99,9 +100,10 @@ export const hideFromGit = (path: string): void => {
   }
 };
 
-/** Makes what is missing, and refuses a folder or database with loose permissions. */
+/** Makes what is missing, and refuses a folder or database with loose permissions, or what is left of a lost store. */
 export const open = (path: string): StateFolder => {
   const folder = at(path);
+  StoreFile.demandWhole(folder.database);
   makeFolder(folder.path);
   if (!existsSync(folder.identity)) hideFromGit(folder.path);
   makeFolder(folder.logs);

@@ -6,6 +6,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 import { pathToFileURL } from "node:url";
 import * as Schema from "./Schema.ts";
 import { StoreError } from "./StoreError.ts";
+import * as StoreFile from "./StoreFile.ts";
 import { isReadOnly, isSqliteError, resultCodeOf } from "./StoreFault.ts";
 
 export type Row = Readonly<Record<string, SQLInputValue>>;
@@ -115,6 +116,7 @@ export const open = (path: string, busyMs = 5_000): Database => {
  * a store that is to be refused is only ever opened for reading, and stays byte for byte what it was.
  */
 const lookAt = (path: string, busyMs: number): void => {
+  StoreFile.demandWhole(path);
   if (!existsSync(path) || statSync(path).size === 0) return;
   try {
     opened(path, { timeout: busyMs, readOnly: true }, Schema.demandKnown).close();
@@ -135,8 +137,10 @@ const prepareSnapshot = (sqlite: DatabaseSync): void => {
  * Opens the store as it is at this moment, for reading alone: beside a daemon that goes on writing, or without one. Every
  * write fails. Throws `StoreError`.
  */
-export const openSnapshot = (path: string, busyMs = 5_000): Database =>
-  databaseOf(opened(asReadable(path), { timeout: busyMs, readOnly: true }, prepareSnapshot));
+export const openSnapshot = (path: string, busyMs = 5_000): Database => {
+  StoreFile.demandWhole(path);
+  return databaseOf(opened(asReadable(path), { timeout: busyMs, readOnly: true }, prepareSnapshot));
+};
 
 /**
  * SQLite makes an index beside a write-ahead log also to read. On a disk that nobody can write to it needs none when it is

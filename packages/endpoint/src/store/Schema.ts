@@ -30,11 +30,14 @@ const newer = (version: number, known: number): StoreError =>
     "start the newer program, the store is untouched",
   );
 
-/** A store without a version is new, and another program's tables in it make the first step fail. */
+/** A store without a version is new, and has no tables. */
+const none = createHash("sha256").digest("base64url");
+
 const knownVersionOf = (sqlite: DatabaseSync, steps: ReadonlyArray<Migration>): number => {
   const version = versionOf(sqlite);
   if (version > steps.length) throw newer(version, steps.length);
-  if (version === 0 || steps[version - 1]?.fingerprint === fingerprintOf(sqlite)) return version;
+  const expected = version === 0 ? none : steps[version - 1]?.fingerprint;
+  if (expected === fingerprintOf(sqlite)) return version;
   throw new StoreError(
     "unknown-schema",
     `the store says that it has schema ${version}, but its tables are others: a program from before the first release ` +

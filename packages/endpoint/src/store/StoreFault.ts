@@ -5,7 +5,7 @@
 import { accessSync, constants, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 
-const all = ["full", "read-only", "locked", "damaged", "input-output", "unavailable"] as const;
+const all = ["full", "read-only", "locked", "damaged", "input-output", "gone", "unavailable"] as const;
 export type StoreFault = (typeof all)[number];
 
 export const is = (word: string): word is StoreFault => all.some((fault) => fault === word);
@@ -90,6 +90,11 @@ export const words = (fault: StoreFault): { readonly what: string; readonly next
       return {
         what: "the disk of the state folder fails",
         next: "look at the system's log; everything goes on by itself when it works again",
+      };
+    case "gone":
+      return {
+        what: "a file of the state folder was deleted, moved or replaced under the running daemon, which writes nothing more",
+        next: "stop the daemon, put the folder back as it was or restore a backup, and start it again",
       };
     case "unavailable":
       return {

@@ -1,9 +1,13 @@
 // How the store does, for people and for whoever must wait for it: every failure of it is noticed here, said once, and
-// watched by a small write a second until the store works again. Repairs nothing. Implements RUN-110 to RUN-113.
+// watched by a small write a second until the store works again. So is a store whose files are no longer where they were
+// opened, before it is written to. Repairs nothing. Implements RUN-110 to RUN-113, RUN-322 and RUN-323.
 
+import { basename } from "node:path";
 import type { Logger } from "@social-harness/router/Logger";
 import { type Database, isStoreFailure } from "./Database.ts";
+import * as OpenFiles from "./OpenFiles.ts";
 import * as Settings from "./Settings.ts";
+import { StoreError } from "./StoreError.ts";
 import * as StoreFault from "./StoreFault.ts";
 
 export interface StoreTrouble {
@@ -27,6 +31,8 @@ export interface StoreStandingOptions {
   readonly db: Database;
   /** Its file. */
   readonly path: string;
+  /** Others that the process has open and that must stay where they are. */
+  readonly beside?: ReadonlyArray<string>;
   readonly clock: () => number;
   /** Calls `fire` once after `delayMs`; returns the function that stops it. */
   readonly schedule: (delayMs: number, fire: () => void) => () => void;
@@ -34,14 +40,27 @@ export interface StoreStandingOptions {
 }
 
 const probeMs = 1_000;
+/** How often an idle store is looked at, whether its files are in their place. */
+const lookMs = 3_000;
+/** Between two such looks of a busy one. */
+const lookMsMin = 1_000;
 /** The same trouble within this time after its end is the old one: a disk that is nearly full would fill the log. */
 const relapseMs = 60_000;
 
 /** A read that failed, to be done again; null where what failed was a write. */
 type Again = (() => unknown) | null;
 
-/** Tells of every error that leaves the store. */
-const watched = (db: Database, failed: (error: unknown, again: Again) => void): Database => {
+/** Tells of every error that leaves the store. Nothing is written without `demandPlace`. */
+const watched = (
+  db: Database,
+  demandPlace: () => void,
+  failed: (error: unknown, again: Again) => void,
+): Database => {
+  const placed = <A>(write: () => A): A => {
+    // A transaction that has begun ends as a whole.
+    if (!db.inTransaction()) demandPlace();
+    return write();
+  };
   const telling = <A>(work: () => A, again: Again = null): A => {
     try {
       return work();
@@ -55,13 +74,14 @@ const watched = (db: Database, failed: (error: unknown, again: Again) => void): 
     ...db,
     get: (sql, ...values) => reading(() => db.get(sql, ...values)),
     all: (sql, ...values) => reading(() => db.all(sql, ...values)),
-    run: (sql, ...values) => telling(() => db.run(sql, ...values)),
-    transaction: (body) => telling(() => db.transaction(body)),
+    run: (sql, ...values) => telling(() => placed(() => db.run(sql, ...values))),
+    transaction: (body) => telling(() => placed(() => db.transaction(body))),
   };
 };
 
 export const create = (options: StoreStandingOptions): StoreStanding => {
   const { db, path, clock, schedule, logger } = options;
+  const files = OpenFiles.watch([path, `${path}-wal`, `${path}-shm`, ...(options.beside ?? [])]);
   const listeners = new Set<(trouble: StoreTrouble | null) => void>();
   let trouble: StoreTrouble | null = null;
   let stopProbe: (() => void) | null = null;
@@ -69,6 +89,9 @@ export const create = (options: StoreStandingOptions): StoreStanding => {
   let again: Again = null;
   let isSaid = false;
   let closed = false;
+  let lost: string | null = null;
+  let lookedAt = -Infinity;
+  let stopLook: (() => void) | null = null;
 
   const tell = (): void => {
     for (const listener of listeners) listener(trouble);
@@ -95,6 +118,21 @@ export const create = (options: StoreStandingOptions): StoreStanding => {
     tell();
   };
 
+  const demandPlace = (): void => {
+    const now = clock();
+    if (Math.abs(now - lookedAt) >= lookMsMin) {
+      lookedAt = now;
+      lost = files.lost();
+    }
+    if (lost === null) return;
+    const what = `${basename(lost)} is not the file that was opened`;
+    const gone = StoreFault.words("gone");
+    throw new StoreError("unavailable", `${what}: ${gone.what}`, gone.next);
+  };
+
+  const reasonOf = (error: unknown): StoreFault.StoreFault =>
+    lost === null ? StoreFault.of(error, path) : "gone";
+
   const watch = (): void => {
     stopProbe = closed ? null : schedule(probeMs, probe);
   };
@@ -102,12 +140,13 @@ export const create = (options: StoreStandingOptions): StoreStanding => {
   const probe = (): void => {
     stopProbe = null;
     try {
+      demandPlace();
       again?.();
       again = null;
       db.transaction(() => Settings.put(db, "probed_at", clock()));
     } catch (error) {
       if (!isStoreFailure(error)) throw error;
-      const reason = StoreFault.of(error, path);
+      const reason = reasonOf(error);
       if (trouble?.reason !== reason) begin(reason, error);
       return watch();
     }
@@ -118,7 +157,7 @@ export const create = (options: StoreStandingOptions): StoreStanding => {
 
   const failed = (error: unknown, read: Again): void => {
     if (closed || !isStoreFailure(error)) return;
-    const reason = StoreFault.of(error, path);
+    const reason = reasonOf(error);
     if (reason === "damaged" && trouble?.reason !== "damaged") {
       stopProbe?.();
       stopProbe = null;
@@ -136,8 +175,18 @@ export const create = (options: StoreStandingOptions): StoreStanding => {
     watch();
   };
 
+  const lookAround = (): void => {
+    stopLook = schedule(lookMs, lookAround);
+    try {
+      demandPlace();
+    } catch (error) {
+      failed(error, null);
+    }
+  };
+  lookAround();
+
   return {
-    db: watched(db, failed),
+    db: watched(db, demandPlace, failed),
     trouble: () => trouble,
     subscribe: (listener) => {
       listeners.add(listener);
@@ -145,6 +194,7 @@ export const create = (options: StoreStandingOptions): StoreStanding => {
     },
     close: () => {
       closed = true;
+      stopLook?.();
       stopProbe?.();
       stopProbe = null;
     },

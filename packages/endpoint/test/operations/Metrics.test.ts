@@ -28,6 +28,21 @@ const seriesOf = (text: string): ReadonlyMap<string, number> =>
       }),
   );
 
+verifies("RUN-143", "the firewall is usable unless its file is not", () => {
+  const usable = (firewall: Metrics.Standing["health"]["firewall"]): unknown => {
+    const text = Metrics.create(1_000).text({
+      health: { ...healthy, firewall },
+      database: join(folder, "none"),
+    });
+    return seriesOf(text).get("social_harness_firewall_usable");
+  };
+  const standing = { explanation: null, heldItems: 0, queuedItems: 0 };
+  expect(usable(null)).toBe(1);
+  expect(usable({ ...standing, file: "absent" })).toBe(1);
+  expect(usable({ ...standing, file: "usable" })).toBe(1);
+  expect(usable({ ...standing, file: "unusable", explanation: "line 1" })).toBe(0);
+});
+
 verifies("RUN-143", "a page says how the endpoint stands and what it has counted", () => {
   const database = join(folder, "endpoint.sqlite");
   const metrics = Metrics.create(1_000);

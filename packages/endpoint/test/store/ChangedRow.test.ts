@@ -2,6 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
 import * as Base64Url from "@social-harness/protocol/encoding/Base64Url";
 import { hashOfText } from "@social-harness/protocol/encoding/Hash";
+import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { verifies } from "@social-harness/testkit/Verifies";
 import type { AnchorHash, ConversationId } from "@social-harness/protocol/identity/Identifier";
 import * as AnchorRows from "../../src/store/AnchorRows.ts";
@@ -9,7 +10,8 @@ import * as Database from "../../src/store/Database.ts";
 import { StoreError } from "../../src/store/StoreError.ts";
 import * as RecordRows from "../../src/store/RecordRows.ts";
 import * as Settings from "../../src/store/Settings.ts";
-import { alter } from "./TemporaryStore.ts";
+import { check } from "../../src/store/StartUpCheck.ts";
+import { alter, temporaryPath } from "./TemporaryStore.ts";
 import { addresses, altered, direct, dumpOf, readAll, refusalOf, useWrittenStore } from "./WrittenStore.ts";
 
 const store = useWrittenStore();
@@ -329,3 +331,23 @@ verifies("HIS-64", "a checkpoint beyond the records that there are is damage", a
   alter(path, (sqlite) => sqlite.exec("UPDATE setting SET value = x'3939' WHERE name = 'verified_sequence'"));
   expect((await refusalOf(path, store.trust))?.message).toContain("less than what was verified");
 });
+
+verifies(
+  "RUN-54",
+  "an own card of another Registry is refused at start-up, also where no record could betray it",
+  async () => {
+    const path = temporaryPath();
+    const db = Database.open(path);
+    try {
+      db.run("ATTACH ? AS other", store.copy());
+      db.run("INSERT INTO registration SELECT * FROM other.registration");
+      await check(db, store.trust);
+      const { publicKey: registryKey } = Ed25519.signerFromSeed(Buffer.alloc(32, 9));
+      await expect(check(db, { ...store.trust, registryKey })).rejects.toThrow(
+        "own card does not verify under the pinned Registry key",
+      );
+    } finally {
+      db.close();
+    }
+  },
+);

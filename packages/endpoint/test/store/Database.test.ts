@@ -34,6 +34,21 @@ verifies("RUN-53", "a new store gets every migration, and opening it again chang
   expect(readFileSync(path).equals(bytes)).toBe(true);
 });
 
+verifies("RUN-54", "a store that was refused is not kept open", () => {
+  const path = temporaryPath();
+  Database.open(path).close();
+  alter(path, (sqlite) => sqlite.exec("PRAGMA journal_mode = WAL; PRAGMA user_version = 99"));
+  for (const open of [Database.open, Database.openSnapshot]) {
+    expect(() => open(path)).toThrow(StoreError);
+    // Only whoever is alone with a file may change its kind of journal.
+    alter(path, (sqlite) => {
+      const alone = sqlite.prepare("PRAGMA journal_mode = DELETE").get();
+      expect(alone).toEqual({ journal_mode: "delete" });
+      sqlite.exec("PRAGMA journal_mode = WAL");
+    });
+  }
+});
+
 verifies("RUN-50", "every commit is on the disk before it returns", () => {
   const db = temporaryStore();
   expect(db.get("PRAGMA synchronous")).toEqual({ synchronous: 2 });
@@ -54,15 +69,19 @@ verifies("RUN-53", "a store of a newer program is refused and stays byte for byt
   expect(readFileSync(path).equals(bytes)).toBe(true);
 });
 
-verifies("RUN-53", "a migration that fails leaves the store at the version it had", () => {
-  const path = temporaryPath();
-  alter(path, (sqlite) => sqlite.exec("CREATE TABLE intent (foreign_to_this_program TEXT) STRICT"));
-  expect(refusal(path).message).toContain("intent already exists");
-  alter(path, (sqlite) => {
-    expect(sqlite.prepare("PRAGMA user_version").get()).toEqual({ user_version: 0 });
-    expect(sqlite.prepare("SELECT name FROM sqlite_schema").all()).toHaveLength(1);
-  });
-});
+verifies(
+  ["RUN-53", "RUN-173"],
+  "a database of another program is no new store, and stays what it was",
+  () => {
+    const path = temporaryPath();
+    alter(path, (sqlite) => sqlite.exec("CREATE TABLE intent (foreign_to_this_program TEXT) STRICT"));
+    expect(refusal(path).reason).toBe("unknown-schema");
+    alter(path, (sqlite) => {
+      expect(sqlite.prepare("PRAGMA user_version").get()).toEqual({ user_version: 0 });
+      expect(sqlite.prepare("SELECT name FROM sqlite_schema").all()).toHaveLength(1);
+    });
+  },
+);
 
 verifies("RUN-54", "a file that is no store, or half of one, is refused with a sentence", () => {
   const path = temporaryPath();

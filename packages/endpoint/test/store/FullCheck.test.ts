@@ -122,7 +122,10 @@ verifies(
     expect(await refusal(temporaryPath())).toMatch(/^unavailable: /);
     const versioned = (version: number): string =>
       altered(store, (sqlite) => sqlite.exec(`PRAGMA user_version = ${version}`));
-    expect(await refusal(versioned(0))).toMatch(/^older-schema: .*start the daemon once/);
+    expect(await refusal(versioned(0))).toMatch(/^unknown-schema: .*its tables are others/);
+    const empty = temporaryPath();
+    writeFileSync(empty, "");
+    expect(await refusal(empty)).toMatch(/^older-schema: .*start the daemon once/);
     expect(await refusal(versioned(99))).toMatch(/^newer-schema: /);
     const other = temporaryPath();
     writeFileSync(other, "no store at all, however long one looks at it");

@@ -169,6 +169,8 @@ verifies(
       "DROP TABLE webhook_attempt",
       "ALTER TABLE intent ADD COLUMN extra TEXT",
       "DROP INDEX own_vote_slot",
+      "PRAGMA user_version = 0",
+      "PRAGMA user_version = -1",
     ]) {
       const { reason, message } = refusedUntouched(killedIn(store.copy(), (sqlite) => sqlite.exec(change)));
       expect(reason, change).toBe("unknown-schema");

@@ -1,41 +1,76 @@
-import { expect } from "vitest";
+import type * as Fs from "node:fs";
+import { copyFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
+import { expect, onTestFinished, vi } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
 import * as Settings from "../../src/store/Settings.ts";
+import * as StoreFault from "../../src/store/StoreFault.ts";
 import * as StoreStanding from "../../src/store/StoreStanding.ts";
 import { temporaryPath, temporaryStore } from "./TemporaryStore.ts";
+
+/** Blocks of 4 KB that the disk has left; null: as many as there are. */
+const disk = vi.hoisted((): { room: number | null } => ({ room: null }));
+vi.mock("node:fs", async (importOriginal) => {
+  const fs = await importOriginal<typeof Fs>();
+  const statfsSync = (path: string) =>
+    disk.room === null ? fs.statfsSync(path) : { bavail: disk.room, bsize: 4_096 };
+  return { ...fs, statfsSync };
+});
+
+/** Only those that watch a trouble: each standing looks around once in a while besides. */
+const probeMs = 1_000;
 
 /** A store whose failures, time and timers are the test's. */
 const bench = () => {
   const path = temporaryPath();
   const store = temporaryStore(path);
+  const lock = `${path}.lock`;
+  writeFileSync(lock, "");
   let failure: Error | null = null;
+  let failsIn: "everything" | "reads" = "everything";
   let now = 1_000_000;
   const timers: Array<() => void> = [];
+  let look: (() => void) | null = null;
   const lines: Array<readonly [event: string, reason: unknown]> = [];
-  const failing = <A>(work: () => A): A => {
-    if (failure !== null) throw failure;
+  const failing = <A>(work: () => A, kind: "reads" | "everything" = "everything"): A => {
+    if (failure !== null && (failsIn === "everything" || kind === "reads")) throw failure;
     return work();
   };
   const standing = StoreStanding.create({
     db: {
       ...store,
-      get: (sql, ...values) => failing(() => store.get(sql, ...values)),
+      get: (sql, ...values) => failing(() => store.get(sql, ...values), "reads"),
       run: (sql, ...values) => failing(() => store.run(sql, ...values)),
       transaction: (body) => failing(() => store.transaction(body)),
     },
     path,
+    beside: [lock],
     clock: () => now,
-    schedule: (_delayMs, fire) => {
+    schedule: (delayMs, fire) => {
+      if (delayMs > probeMs) {
+        look = fire;
+        return () => void (look = null);
+      }
       timers.push(fire);
       return () => void timers.splice(timers.indexOf(fire), 1);
     },
     logger: (_level, event, fields) => lines.push([event, fields?.["reason"]]),
   });
+  onTestFinished(() => void (disk.room = null));
   return {
     standing,
+    path,
+    lock,
+    /** Lets the time come in which an idle store is looked at. */
+    look: () => {
+      now += 3_000;
+      look?.();
+    },
+    isLooking: () => look !== null,
     timers,
     lines,
-    fail: (code: number | null) => {
+    fail: (code: number | null, what: "everything" | "reads" = "everything") => {
+      failsIn = what;
       failure =
         code === null
           ? null
@@ -166,5 +201,121 @@ verifies("RUN-113", "a closed one watches nothing any more", () => {
   made.standing.close();
   made.write();
   expect(made.timers).toEqual([]);
+  expect(made.isLooking()).toBe(false);
   expect(made.lines).toHaveLength(1);
+});
+
+verifies("RUN-112", "a clock that was set back since does not make an old trouble of a new one", () => {
+  const made = bench();
+  made.fail(full);
+  made.write();
+  made.fail(null);
+  made.tick();
+  made.wait(-3_600_000);
+  made.fail(full);
+  made.write();
+  expect(made.lines).toHaveLength(3);
+});
+
+verifies("RUN-111", "a read that failed is read again before all is well, although writes go through", () => {
+  const made = bench();
+  made.fail(corrupt, "reads");
+  expect(() => made.standing.db.get("SELECT 1 AS one")).toThrow();
+  made.tick();
+  made.tick();
+  expect(made.standing.trouble()?.reason).toBe("damaged");
+  made.fail(null);
+  made.tick();
+  expect(made.standing.trouble()).toBeNull();
+});
+
+verifies(["RUN-110", "RUN-111"], "a disk is full until it has room, whatever error says so", () => {
+  const made = bench();
+  disk.room = 3;
+  made.fail(ioWrite);
+  made.write();
+  expect(made.standing.trouble()?.reason).toBe("full");
+  // A small write fits again, and the next turn would not.
+  made.fail(null);
+  made.tick();
+  made.tick();
+  expect(made.standing.trouble()?.reason).toBe("full");
+  disk.room = 1_000;
+  made.tick();
+  expect(made.standing.trouble()).toBeNull();
+  made.fail(ioWrite);
+  made.write();
+  expect(made.standing.trouble()?.reason).toBe("input-output");
+});
+
+verifies("RUN-110", "each way in which SQLite says that another program is in the way is a lock", () => {
+  for (const errcode of [5, 6, 15, 5 | (2 << 8)]) {
+    const error = Object.assign(new Error("refused"), { code: "ERR_SQLITE_ERROR", errcode });
+    expect(StoreFault.of(error, temporaryPath()), String(errcode)).toBe("locked");
+    expect(StoreFault.isLocked(error)).toBe(true);
+  }
+});
+
+const away = (path: string): void => renameSync(path, `${path}.away`);
+const replaced = (path: string): void => {
+  away(path);
+  copyFileSync(`${path}.away`, path);
+};
+
+verifies(
+  "RUN-322",
+  "a file that was deleted, moved or replaced under the store ends its writes, in words, busy or idle",
+  () => {
+    for (const end of ["", "-wal", "-shm", ".lock"]) {
+      for (const lose of [rmSync, away, replaced]) {
+        for (const busy of [true, false]) {
+          const made = bench();
+          made.write();
+          made.wait(1_000);
+          lose(`${made.path}${end}`);
+          if (busy) {
+            const write = (): number => made.standing.db.run("DELETE FROM setting");
+            expect(write).toThrow(`${basename(made.path)}${end} is not the file that was opened`);
+          } else made.look();
+          const { reason, explanation } = made.standing.trouble() ?? {};
+          expect([reason, explanation]).toEqual(["gone", expect.stringContaining("stop the daemon")]);
+          expect(() => made.standing.db.transaction(() => 1)).toThrow("stop the daemon");
+          made.tick();
+          made.look();
+          expect(made.lines).toEqual([["the store cannot be used", "gone"]]);
+          made.standing.close();
+        }
+      }
+    }
+  },
+);
+
+verifies("RUN-323", "when the file is back in its place all goes on, and it is said once", () => {
+  const made = bench();
+  made.look();
+  away(made.path);
+  made.look();
+  made.tick();
+  expect(made.standing.trouble()?.reason).toBe("gone");
+  renameSync(`${made.path}.away`, made.path);
+  made.tick();
+  expect(made.standing.trouble()).toBeNull();
+  made.write();
+  expect(Settings.integer(made.standing.db, "router_cursor")).toBe(1);
+  expect(made.lines).toEqual([
+    ["the store cannot be used", "gone"],
+    ["the store works again", "gone"],
+  ]);
+});
+
+verifies("RUN-322", "a transaction that has begun ends as a whole", () => {
+  const made = bench();
+  made.standing.db.transaction(() => {
+    made.wait(1_000);
+    away(made.lock);
+    Settings.put(made.standing.db, "router_cursor", 7);
+  });
+  expect(Settings.integer(made.standing.db, "router_cursor")).toBe(7);
+  made.look();
+  expect(made.standing.trouble()?.reason).toBe("gone");
 });

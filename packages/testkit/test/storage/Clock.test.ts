@@ -2,6 +2,7 @@
 
 import { expect } from "vitest";
 import { testNetwork } from "@social-harness/testkit/network/TestNetwork";
+import { until } from "@social-harness/testkit/network/Until";
 import * as Town from "@social-harness/testkit/storage/Town";
 import { verifies } from "@social-harness/testkit/Verifies";
 
@@ -35,6 +36,40 @@ verifies(
     expect((await network.judge(["ann", "bob", "cyd", "dan"])).problems).toEqual([]);
   },
   240_000,
+);
+
+verifies(
+  "RUN-329",
+  "what was posted under a clock that stood at 1970 ends as told when the clock is set, and the conversation goes on",
+  async () => {
+    const network = await testNetwork();
+    let shift = 0;
+    const more = { clock: () => Date.now() + shift, sendWaitMs: 50 };
+    let ann = await network.open("ann", more);
+    const bob = await network.open("bob");
+    await bob.send("agent:ann", "before");
+    await ann.untilItems(1);
+    await bob.close();
+    shift = -Date.now();
+    const post = await ann.send("agent:bob", "nobody is there", { idempotencyKey: "early" });
+    expect(post.status).toBe("pending");
+    await ann.close();
+    shift = 0;
+    ann = await network.open("ann", more);
+    expect((await ann.untilItems(2)).at(-1)?.item).toMatchObject({
+      kind: "operationFailed",
+      postId: post.postId,
+      error: { reason: "outcome-unknown" },
+    });
+    const again = ann.send("agent:bob", "nobody is there", { idempotencyKey: "early" });
+    await expect(again).rejects.toMatchObject({ reason: "outcome-unknown" });
+    const back = await network.open("bob");
+    await ann.send("agent:bob", "in time", { waitMs: 45_000 });
+    // What was told as unknown may have come before it: its proposal was out.
+    await until("it has come", () => back.texts().at(-1) === "in time");
+    expect((await network.judge(["ann", "bob"])).problems).toEqual([]);
+  },
+  120_000,
 );
 
 verifies(
