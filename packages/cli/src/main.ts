@@ -21,4 +21,5 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 DirectLoopback.exempt(process.env);
 
 const { run } = await import("./Program.ts");
-process.exitCode = await run(process.argv.slice(2));
+const { end } = await import("./Ending.ts");
+await end(await run(process.argv.slice(2)));

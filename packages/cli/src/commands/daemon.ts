@@ -16,7 +16,7 @@ import { failed } from "../Failure.ts";
 import { contactsLine } from "../text/Contacts.ts";
 import { naming } from "../text/Hints.ts";
 import { firewallLines } from "../text/Standing.ts";
-import { isServing, releaseParent, untilStopped } from "../Waiting.ts";
+import { closeInTime, isServing, untilStopped } from "../Waiting.ts";
 
 type Options = StateOptions & Flags.Flags & { readonly allowTestCallbacks?: true; readonly replace?: true };
 
@@ -92,8 +92,7 @@ export const daemon = (parent: Command): void => {
       isServing();
       await stopped;
     } finally {
-      await running.close();
-      releaseParent();
+      await closeInTime(running.close);
     }
   });
 };

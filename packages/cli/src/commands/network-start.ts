@@ -10,7 +10,7 @@ import * as Network from "../network/Network.ts";
 import * as NetworkFolder from "../network/NetworkFolder.ts";
 import { logToStderr } from "../text/Log.ts";
 import { announcementLines, forgottenLines } from "../text/Network.ts";
-import { isServing, releaseParent, untilStopped } from "../Waiting.ts";
+import { closeInTime, isServing, untilStopped } from "../Waiting.ts";
 
 interface Options extends DataOptions, Exposure.ExposureOptions {
   readonly admission: string;
@@ -75,8 +75,7 @@ export const networkStart = (parent: Command): void => {
       isServing();
       await stopped;
     } finally {
-      await network.close();
-      releaseParent();
+      await closeInTime(network.close);
     }
   });
 };

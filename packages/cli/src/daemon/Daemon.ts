@@ -19,6 +19,9 @@ export interface Daemon {
   readonly close: () => Promise<void>;
 }
 
+/** What the endpoint's end and the last traces take together: traces get what the endpoint leaves of it. */
+const closeMs = 4_000;
+
 /** The port is the one thing that a second endpoint on a machine has to be told. Everything else passes. */
 const portTaken = (error: unknown, port: number): unknown =>
   error instanceof Error && "code" in error && error.code === "EADDRINUSE"
@@ -52,8 +55,8 @@ export const start = async (
     log.write("warn", line);
     notice?.(line);
   });
-  const close = async (): Promise<void> => {
-    await traces?.close();
+  const close = async (msMax?: number): Promise<void> => {
+    await traces?.close(msMax);
     log.close();
   };
   try {
@@ -75,10 +78,11 @@ export const start = async (
       mcpUrl: endpoint.mcpUrl,
       health: endpoint.health,
       close: async () => {
+        const begun = performance.now();
         try {
           await endpoint.close();
         } finally {
-          await close();
+          await close(closeMs - (performance.now() - begun));
         }
       },
     };
