@@ -21,7 +21,7 @@ import { contactsLine } from "../text/Contacts.ts";
 import { naming } from "../text/Hints.ts";
 import { daemonHelp, servingJson } from "../text/ServingHelp.ts";
 import { firewallLines } from "../text/Standing.ts";
-import { isServing, releaseParent, untilStopped } from "../Waiting.ts";
+import { closeInTime, isServing, untilStopped } from "../Waiting.ts";
 
 type Options = StateOptions & Flags.Flags & { readonly allowTestCallbacks?: true; readonly replace?: true };
 
@@ -107,8 +107,7 @@ export const daemon = (parent: Command): void => {
       isServing();
       why = `told to by ${await stopped}`;
     } finally {
-      await running.close(why);
-      releaseParent();
+      await closeInTime(() => running.close(why));
     }
   });
 };

@@ -21,6 +21,9 @@ export interface Daemon {
   readonly close: (why?: string) => Promise<void>;
 }
 
+/** What the endpoint's end and the last traces take together: traces get what the endpoint leaves of it. */
+const closeMs = 4_000;
+
 export interface DaemonOptions {
   /** Gets a line for each warning, and whatever else a person wants to see while it runs. */
   readonly notice?: (line: string) => void;
@@ -47,8 +50,8 @@ export const start = async (
   const defect = (error: unknown): void =>
     log.write("error", "the daemon ends on a defect", Log.causeOf(error));
   process.on("uncaughtExceptionMonitor", defect);
-  const close = async (): Promise<void> => {
-    await traces?.close();
+  const close = async (msMax?: number): Promise<void> => {
+    await traces?.close(msMax);
     process.off("uncaughtExceptionMonitor", defect);
     log.close();
   };
@@ -71,10 +74,11 @@ export const start = async (
       mcpUrl: endpoint.mcpUrl,
       health: endpoint.health,
       close: async (why) => {
+        const begun = performance.now();
         try {
           await endpoint.close(why);
         } finally {
-          await close();
+          await close(closeMs - (performance.now() - begun));
         }
       },
     };

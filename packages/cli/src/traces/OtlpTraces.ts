@@ -1,6 +1,6 @@
 // Spans on their way to an OTLP collector, through Effect's exporter, which batches, retries, and rests for a minute when the
-// collector is away. The only file that knows it. Implements RUN-154,
-// RUN-155 and RUN-278.
+// collector is away. The only file that knows it. Implements RUN-154, RUN-155, RUN-278, RUN-312
+// and RUN-313.
 
 import { hash } from "node:crypto";
 import * as ConfigProvider from "effect/ConfigProvider";
@@ -20,8 +20,8 @@ import { version } from "../Version.ts";
 
 export interface Traces {
   readonly tracer: Tracer;
-  /** Sends what waits, and waits for it no longer than a stop can. */
-  readonly close: () => Promise<void>;
+  /** Sends what waits, and waits for it no longer than a stop can: a second, or less where less is left. */
+  readonly close: (msMax?: number) => Promise<void>;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -35,12 +35,14 @@ export interface StartOptions {
   readonly serviceName: string;
   /** Gets a line when the collector begins to take nothing, and one when it takes traces again. */
   readonly notice: (line: string) => void;
+  /** A shorter limit for an export, for tests. */
+  readonly exportMs?: number;
 }
 
 /** More than a person looks at, and a bounded memory while a collector hangs; what comes beyond in a second is dropped. */
 const spansPerSecondMax = 500;
-/** For one batch, so that a collector that hangs does not gather batches. */
-const exportMsMax = 5_000;
+/** For one batch from its first byte to the end of the answer's head, so that a collector that hangs does not gather batches. */
+export const exportMsMax = 5_000;
 /** What a stop gives to the last batch: a part of the five seconds of the whole. */
 const lastMsMax = 1_000;
 
@@ -56,7 +58,7 @@ const failuresToSay = 2;
 const watch = (notice: StartOptions["notice"]) => {
   let failures = 0;
   return (status: number | null): void => {
-    const isTaken = status !== null && status < 400;
+    const isTaken = status !== null && status < 300;
     if (isTaken && failures >= failuresToSay) notice("the collector takes traces again");
     failures = isTaken ? 0 : failures + 1;
     if (failures !== failuresToSay) return;
@@ -67,19 +69,32 @@ const watch = (notice: StartOptions["notice"]) => {
   };
 };
 
-const clientOf = (told: (status: number | null) => void) =>
+/**
+ * The status is all that is wanted of an answer, so its body is never read, however long it is. A redirect is an answer like any
+ * other: the headers, which may hold a key, are for the address that the owner named.
+ */
+const fetchHead: typeof fetch = async (input, init) => {
+  const answer = await fetch(input, { ...init, redirect: "manual" });
+  await answer.body?.cancel();
+  return new Response(null, { status: answer.status });
+};
+
+const clientOf = (exportMs: number, told: (status: number | null) => void) =>
   Layer.effect(
     HttpClient.HttpClient,
     Effect.map(
       HttpClient.HttpClient,
       HttpClient.transformResponse((response) =>
         response.pipe(
-          Effect.timeoutOrElse({ duration: exportMsMax, orElse: () => Effect.interrupt }),
+          Effect.timeoutOrElse({ duration: exportMs, orElse: () => Effect.interrupt }),
           Effect.onExit((exit) => Effect.sync(() => told(Exit.isSuccess(exit) ? exit.value.status : null))),
         ),
       ),
     ),
-  ).pipe(Layer.provide(FetchHttpClient.layer));
+  ).pipe(
+    Layer.provide(FetchHttpClient.layer),
+    Layer.provide(Layer.succeed(FetchHttpClient.Fetch, fetchHead)),
+  );
 
 /** What is about one post has one trace id, whoever tells of it: nothing has to be handed along with the post. */
 const parentOf = ({ postId }: Span): Option.Option<EffectTracer.AnySpan> => {
@@ -118,7 +133,7 @@ const tell = (tracer: EffectTracer.Tracer, span: Span): void => {
 
 /** Null where a variable cannot be used; nothing says which, because its value may be a secret. */
 export const start = async (options: StartOptions): Promise<Traces | null> => {
-  const { environment, protocol, serviceName, notice } = options;
+  const { environment, protocol, serviceName, notice, exportMs = exportMsMax } = options;
   let closing = false;
   const answered = watch((line) => {
     if (!closing) notice(line);
@@ -131,7 +146,7 @@ export const start = async (options: StartOptions): Promise<Traces | null> => {
   );
   const layer = OtlpTracer.layerFromConfig({ resource: { serviceVersion: version } }).pipe(
     Layer.provide([
-      clientOf(answered),
+      clientOf(exportMs, answered),
       serializations[protocol],
       ConfigProvider.layer(ConfigProvider.fromEnv({ env })),
     ]),
@@ -152,10 +167,13 @@ export const start = async (options: StartOptions): Promise<Traces | null> => {
       told += 1;
       if (told <= spansPerSecondMax) tell(tracer, span);
     },
-    close: async () => {
+    close: async (msMax = lastMsMax) => {
       closing = true;
       const closed = Effect.runPromiseExit(Scope.close(scope, Exit.void));
-      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, lastMsMax).unref())]);
+      await Promise.race([
+        closed,
+        new Promise((resolve) => setTimeout(resolve, Math.min(Math.max(msMax, 0), lastMsMax)).unref()),
+      ]);
     },
   };
 };

@@ -3,6 +3,7 @@
 
 import type { ProxyEnv } from "node:http";
 import { Agent } from "node:https";
+import * as Dialled from "@social-harness/protocol/sockets/Dialled";
 import { WebSocket } from "ws";
 import * as Limits from "../Limits.ts";
 import * as Frames from "../wire/Frames.ts";
@@ -32,13 +33,26 @@ export interface Address {
   readonly proxyEnvironment?: ProxyEnv;
 }
 
+interface Way {
+  readonly agent?: Agent;
+  /** Ends the attempt wherever it is: also at a proxy that has taken the connection and says nothing. */
+  readonly cut: Dialled.EndAll;
+}
+
 /** What leads the socket through a proxy, where there may be one. Plain ws is for loopback, so it has none. */
-const agentTo = ({ url, proxyEnvironment }: Address): { readonly agent?: Agent } => {
+const wayTo = ({ url, proxyEnvironment }: Address): Way => {
   const { protocol, hostname } = new URL(url);
-  return proxyEnvironment === undefined || protocol !== "wss:" || Transport.isLoopback(hostname)
-    ? {}
-    : { agent: new Agent({ proxyEnv: proxyEnvironment }) };
+  if (proxyEnvironment === undefined || protocol !== "wss:" || Transport.isLoopback(hostname)) {
+    return { cut: () => {} };
+  }
+  const agent = new Agent({ proxyEnv: proxyEnvironment });
+  return { agent, cut: Dialled.watch(agent) };
 };
+
+export interface Opening {
+  readonly socket: WebSocket;
+  readonly cut: Way["cut"];
+}
 
 const isCoded = (error: Error): boolean => "code" in error && typeof error.code === "string";
 
@@ -52,13 +66,14 @@ const explained = (error: Error): Error => {
  * Opens the socket. `failed` gets, at most once and before the socket closes, why it was not opened: what the system or TLS
  * threw, or a `HandshakeError`.
  */
-export const open = (address: Address, handshakeMs: number, failed: (error: Error) => void): WebSocket => {
+export const open = (address: Address, handshakeMs: number, failed: (error: Error) => void): Opening => {
+  const { cut, ...way } = wayTo(address);
   const socket = new WebSocket(address.url, Frames.subprotocol, {
     perMessageDeflate: false,
     maxPayload: Limits.frameBytesMax,
     handshakeTimeout: handshakeMs,
     followRedirects: false,
-    ...agentTo(address),
+    ...way,
     ...(address.certificateAuthority === undefined ? {} : { ca: address.certificateAuthority }),
   });
   let isOver = false;
@@ -75,5 +90,5 @@ export const open = (address: Address, handshakeMs: number, failed: (error: Erro
     socket.terminate();
   });
   socket.on("error", (error) => fail(explained(error)));
-  return socket;
+  return { socket, cut };
 };

@@ -39,9 +39,10 @@ export const look = (options: LookOptions): Promise<Sight> =>
       clearTimeout(timer);
       resolve(sight);
       socket.terminate();
+      cut();
     };
     const timer = setTimeout(() => end({ kind: "none", cause: silence() }), deadlineMs);
-    const socket = open(options, deadlineMs, (cause) => end({ kind: "none", cause }));
+    const { socket, cut } = open(options, deadlineMs, (cause) => end({ kind: "none", cause }));
     socket.once("message", (data, isBinary) => end(sightOf(data, isBinary, routerKey)));
     socket.once("close", () => end({ kind: "none", cause: new HandshakeError(null) }));
   });

@@ -1,5 +1,5 @@
 // One connection of a client, from the socket's opening to its end: the hello against the pinned key, then frames to
-// whom they concern. Ends once, with one reason. Implements RTR-40 and RTR-41.
+// whom they concern. Ends once, with one reason. Implements RTR-40, RTR-41 and RTR-55.
 
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
@@ -57,7 +57,7 @@ export interface SessionOwner {
 export const openSession = (options: SessionOptions, limits: SessionLimits, owner: SessionOwner): Session => {
   const { outgoing, incoming } = owner;
   let cause: Error | undefined;
-  const socket = open(options, limits.helloMs, (error) => {
+  const { socket, cut } = open(options, limits.helloMs, (error) => {
     cause ??= error;
   });
   let challenge: Frames.Challenge | null = null;
@@ -71,10 +71,16 @@ export const openSession = (options: SessionOptions, limits: SessionLimits, owne
   }, limits.helloMs);
   let steadyTimer: NodeJS.Timeout | undefined;
 
+  /** A proxy is not waited for: without a hello there is nothing to say good-bye to. */
+  const terminate = (): void => {
+    socket.terminate();
+    if (socket.readyState !== WebSocket.CLOSED) cut(new Error("the attempt was given up"));
+  };
+
   /** The first reason counts; the socket's end follows. */
   const fail = (why: DisconnectReason): void => {
     reason ??= why;
-    socket.terminate();
+    terminate();
   };
 
   const write = (frame: string): void => {
@@ -162,10 +168,11 @@ export const openSession = (options: SessionOptions, limits: SessionLimits, owne
     },
     close: async () => {
       closing = true;
-      if (socket.readyState !== WebSocket.CLOSED) socket.close(1000);
-      const cut = setTimeout(() => socket.terminate(), Limits.closeMs);
+      if (socket.readyState === WebSocket.CONNECTING) terminate();
+      else if (socket.readyState !== WebSocket.CLOSED) socket.close(1000);
+      const late = setTimeout(terminate, Limits.closeMs);
       await ended.promise;
-      clearTimeout(cut);
+      clearTimeout(late);
     },
   };
 };
