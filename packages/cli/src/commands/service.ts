@@ -10,7 +10,7 @@ import * as PrivateFile from "@social-harness/endpoint/state/PrivateFile";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { act, define, exampleLines, withState, type Context } from "../Command.ts";
 import { joinFirst, pathOf, type StateOptions } from "../daemon/Profile.ts";
-import * as Running from "../daemon/Running.ts";
+import * as Located from "../daemon/Located.ts";
 import { Failure, failed } from "../Failure.ts";
 import { capture } from "../service/Capture.ts";
 import * as Host from "../service/Host.ts";
@@ -48,7 +48,7 @@ const perform = async (steps: ReadonlyArray<Step>, what: string): Promise<void> 
 /** The process that holds the folder now; null where none does. */
 const holderOf = (options: StateOptions): number | null => {
   try {
-    return Running.find(options).pid;
+    return Located.find(options).pid;
   } catch (error) {
     if (error instanceof Failure && error.reason === "daemon-not-running") return null;
     throw error;

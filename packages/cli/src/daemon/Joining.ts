@@ -85,10 +85,18 @@ export const whilePinned = async <A extends { readonly asked: boolean }>(
   }
 };
 
+/** What a daemon that is out of reach is told as. */
+const ofDaemon: ReadonlySet<string> = new Set([
+  "daemon-busy",
+  "daemon-not-ready",
+  "daemon-not-running",
+  "daemon-unreachable",
+  "foreign-daemon",
+]);
+
 /** A network that is out of reach may have moved since its invite was made. */
 const withFreshInvite = (error: unknown): unknown => {
-  if (!(error instanceof Failure) || error.exitCode !== 3 || error.reason === "daemon-unreachable")
-    return error;
+  if (!(error instanceof Failure) || error.exitCode !== 3 || ofDaemon.has(error.reason)) return error;
   const { exitCode, reason, message } = error;
   const next = `${error.next} An invite carries the address of its day: where the network has moved since, ask its operator for a fresh one.`;
   return new Failure(exitCode, { reason, message, next }, { cause: error });

@@ -2,6 +2,7 @@
 // standing, its webhook, and a question that it sends the whole way to itself and to a peer.
 
 import { existsSync } from "node:fs";
+import type { Endpoint } from "@social-harness/endpoint/state/EndpointFile";
 import * as Lock from "@social-harness/endpoint/state/Lock";
 import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
 import { StateError } from "@social-harness/endpoint/state/StateError";
@@ -9,10 +10,11 @@ import type { AgentName } from "@social-harness/protocol/identity/AgentName";
 import { version } from "@social-harness/endpoint/Version";
 import * as Failure from "../Failure.ts";
 import type { ExitCode } from "../Failure.ts";
+import * as Located from "../daemon/Located.ts";
 import type { Served } from "../daemon/OwnerCall.ts";
 import { probe } from "../daemon/Probing.ts";
 import * as Readiness from "../daemon/Readiness.ts";
-import { connectAsOwner, find } from "../daemon/Running.ts";
+import { connectAsOwner } from "../daemon/Running.ts";
 import type { StateOptions } from "../daemon/Profile.ts";
 import { count } from "../Output.ts";
 import { standingWords } from "../text/Webhooks.ts";
@@ -180,7 +182,7 @@ const readinessOf = async (
 };
 
 const running = async (
-  { pid, version: theirs, ...at }: ReturnType<typeof find>,
+  { pid, version: theirs, ...at }: Endpoint,
   path: string,
   peer: AgentName | undefined,
 ): Promise<ReadonlyArray<Finding>> => {
@@ -218,9 +220,9 @@ export const examine = async (
 ): Promise<ReadonlyArray<Finding>> => {
   const { peer } = options;
   const none = [...after, ...(peer === undefined ? [] : (["peer"] as const))];
-  let found: ReturnType<typeof find>;
+  let found: Endpoint;
   try {
-    found = find(options);
+    found = await Located.reach(options);
   } catch (error) {
     const failure = Failure.ofUnknown(error);
     const unreachable: ExitCode = 3;

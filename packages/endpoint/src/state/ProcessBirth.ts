@@ -19,6 +19,8 @@ const ofPs = (pid: number): string | null => {
   const started = execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], {
     encoding: "utf8",
     stdio: "pipe",
+    // The same words for everybody who asks, a service without a language or a person with one.
+    env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
   });
   return started.trim() === "" ? null : started.trim();
 };
