@@ -13,9 +13,10 @@ import * as AgentName from "@social-harness/protocol/identity/AgentName";
 import { OperationId, PrincipalId } from "@social-harness/protocol/identity/Identifier";
 import * as Invite from "@social-harness/registry/Invite";
 import { Failure, failed, misused } from "../Failure.ts";
+import * as Stdin from "../Stdin.ts";
 import { random } from "./Profile.ts";
 
-export const readInvite = (text: string): Invite.Invite => {
+const readInvite = (text: string): Invite.Invite => {
   try {
     return Invite.decode(text.trim());
   } catch (error) {
@@ -26,6 +27,10 @@ export const readInvite = (text: string): Invite.Invite => {
     );
   }
 };
+
+/** The invite of an argument, or of stdin for `-`: an argument is seen by whoever lists the machine's processes. */
+export const inviteOf = async (argument: string): Promise<Invite.Invite> =>
+  readInvite(argument === "-" ? await Stdin.text("Pipe the invite in.") : argument);
 
 /** Whether the folder has a configuration, and so a network. */
 export const isPinned = (folder: StateFolder): boolean =>
@@ -91,7 +96,7 @@ const ofDaemon: ReadonlySet<string> = new Set([
   "daemon-not-ready",
   "daemon-not-running",
   "daemon-unreachable",
-  "foreign-daemon",
+  "other-program",
 ]);
 
 /** A network that is out of reach may have moved since its invite was made. */

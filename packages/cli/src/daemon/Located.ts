@@ -98,7 +98,7 @@ const demandProof = async (path: string, { mcpUrl, secret }: EndpointFile.Endpoi
     throw unreachable("daemon-busy", `the daemon at ${mcpUrl} is stopping`, "Try again in a second.");
   }
   throw unreachable(
-    "foreign-daemon",
+    "other-program",
     `what answers at ${mcpUrl} is not the daemon of ${path}, and was told nothing`,
     "If that daemon runs in a container, give the command there; else stop it and start it again.",
   );

@@ -119,7 +119,7 @@ verifies(
       const heads = await listenAt(portOf(ada), "x".repeat(100_000));
       for (const command of commands) {
         const ended = await runHere([...command, "--state", ada, "--json"]);
-        expect([command, ended.code, failureOf(ended).reason]).toEqual([command, 3, "foreign-daemon"]);
+        expect([command, ended.code, failureOf(ended).reason]).toEqual([command, 3, "other-program"]);
       }
       await runHere(["doctor", "--state", ada, "--json"]);
       expect(heads).toHaveLength(commands.length + 1);
@@ -144,7 +144,7 @@ verifies(
       if (isUnseen) onTestFinished(holdUnseen(ada));
       for (const command of commands) {
         const ended = await runHere([...command, "--state", ada, "--json"]);
-        const reason = isUnseen ? "foreign-daemon" : "daemon-not-running";
+        const reason = isUnseen ? "other-program" : "daemon-not-running";
         expect([command, ended.code, failureOf(ended).reason]).toEqual([command, 3, reason]);
       }
     }
