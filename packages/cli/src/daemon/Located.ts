@@ -48,7 +48,7 @@ export const find = (options: StateOptions): EndpointFile.Endpoint => {
   if (holder === null) {
     throw unreachable(
       "daemon-not-running",
-      `the daemon of ${folder.path} ended without a goodbye (pid ${endpoint.pid} is gone, or another program)`,
+      `the daemon of ${folder.path} ended without a goodbye (pid ${endpoint.pid} is gone, or another program's)`,
       start,
     );
   }
