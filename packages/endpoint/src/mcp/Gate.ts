@@ -1,6 +1,7 @@
 // Who may speak at the loopback endpoint, decided from a request's head before a byte of its body is read: this
 // endpoint's own Host and Origin, a credential of the mode, a known path with its one method, and for whatever is not MCP
-// the owner. Only the question whether this is the daemon that wrote endpoint.json is anybody's. Implements MGT-01, MGT-02, MGT-07, MGT-14, MGT-16 to MGT-18, MGT-70, RUN-142 and RUN-301.
+// the owner. Only the question whether this is the daemon that wrote endpoint.json is anybody's.
+// Implements MGT-01, MGT-02, MGT-07, MGT-14, MGT-16 to MGT-18, MGT-70, RUN-142 and RUN-301.
 
 import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
