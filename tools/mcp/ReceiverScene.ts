@@ -7,7 +7,8 @@ import * as AgentName from "@social-harness/protocol/identity/AgentName";
 import * as Schema from "effect/Schema";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv";
 import type { DaemonClient } from "../../packages/cli/src/daemon/DaemonClient.ts";
-import { find, withOwnedDaemon } from "../../packages/cli/src/daemon/Running.ts";
+import * as Located from "../../packages/cli/src/daemon/Located.ts";
+import { withOwnedDaemon } from "../../packages/cli/src/daemon/Running.ts";
 import * as Child from "../../packages/cli/src/lab/Child.ts";
 import type { CleanUp } from "../../packages/cli/src/lab/Interruptible.ts";
 import * as Lab from "../../packages/cli/src/lab/Lab.ts";
@@ -79,7 +80,11 @@ export const open = async (cleanUp: CleanUp): Promise<Scene> => {
   cleanUp(async () => void (await daemon.stop()));
   const token = readFileSync(join(state, "runtime-token"), "utf8");
   const client = await createMCPClient({
-    transport: { type: "http", url: find({ state }).mcpUrl, headers: { authorization: `Bearer ${token}` } },
+    transport: {
+      type: "http",
+      url: (await Located.reach({ state })).mcpUrl,
+      headers: { authorization: `Bearer ${token}` },
+    },
     experimental_events: { store },
   });
   cleanUp(() => client.close());

@@ -2,16 +2,16 @@
 // The command line as a process: what Node must be told before anything is loaded, then Program.ts.
 
 import { enableCompileCache } from "node:module";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import * as DirectLoopback from "./DirectLoopback.ts";
 import * as Streams from "./Streams.ts";
+import * as UserFolders from "./UserFolders.ts";
 
 // Compiled once, not at every start: half of a short command's time. Private to this user, unlike Node's default place.
 // The single file that `npm run bundle` makes is compiled before it could ask for that.
-if (import.meta.url.endsWith(".ts"))
-  enableCompileCache(join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "social-harness"));
+const cache = UserFolders.of("XDG_CACHE_HOME");
+if (import.meta.url.endsWith(".ts") && cache !== null) enableCompileCache(join(cache, "social-harness"));
 
 Streams.guard();
 DirectLoopback.exempt(process.env);

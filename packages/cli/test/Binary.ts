@@ -25,6 +25,8 @@ export interface RunOptions {
   readonly input?: string | Uint8Array;
   readonly nodeOptions?: ReadonlyArray<string>;
   readonly entry?: string;
+  /** Where it is given. */
+  readonly cwd?: string;
   /** The network namespace that it runs in, where that is not this one. */
   readonly machine?: string;
 }
@@ -61,12 +63,12 @@ const environment = (extra: NodeJS.ProcessEnv): NodeJS.ProcessEnv => {
 
 export const start = (
   args: ReadonlyArray<string>,
-  { env = {}, nodeOptions = [], entry = main, machine }: RunOptions,
+  { env = {}, nodeOptions = [], entry = main, machine, cwd }: RunOptions,
 ) => {
   // `ip netns exec` becomes the program that it starts: the pid is the program's.
   const within = machine === undefined ? [] : ["ip", "netns", "exec", machine];
   const [program = "", ...words] = [...within, process.execPath, ...nodeOptions, entry, ...args];
-  const child = spawn(program, words, { env: environment(env) });
+  const child = spawn(program, words, { env: environment(env), cwd });
   running.add(child);
   child.once("exit", () => running.delete(child));
   return child;

@@ -1,8 +1,8 @@
 // The command line as a whole: help, wrong usage, exit codes, and a Node that is too old.
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { failureOf, repositoryRoot, run, runHere, temporaryFolder } from "./Binary.ts";
 
@@ -218,6 +218,37 @@ describe("the command line", () => {
     expect(failureOf(profile).message).toContain(join(state, "social-harness", "work"));
   });
 
+  verifies(
+    "RUN-305",
+    "an empty or relative home is refused, and nothing is made in the current folder",
+    async () => {
+      const unset = { SOCIAL_HARNESS_STATE: "", XDG_STATE_HOME: "", XDG_CACHE_HOME: "" };
+      const words = [
+        ["init"],
+        ["status"],
+        ["daemon"],
+        ["network", "start", "--listen", "127.0.0.1:0"],
+        ["network", "show"],
+        ["network", "invite", "list"],
+      ];
+      for (const [name, value] of Object.entries({ ...unset, HOME: "" })) vi.stubEnv(name, value);
+      onTestFinished(() => void vi.unstubAllEnvs());
+      for (const command of words) {
+        const refused = await runHere([...command, "--json"]);
+        expect([command, refused.code]).toEqual([command, 2]);
+        expect(failureOf(refused).message).toContain("HOME is empty or no whole path");
+      }
+      // A relative one is another folder in each folder, too.
+      for (const env of [{ HOME: "" }, { HOME: "home", XDG_STATE_HOME: "state", XDG_CACHE_HOME: "cache" }]) {
+        const cwd = temporaryFolder();
+        const options = { env: { ...unset, ...env }, cwd };
+        expect((await run(["init", "--json"], options)).code).toBe(2);
+        expect((await run(["init", "--state", join(cwd, "named"), "--json"], options)).code).toBe(0);
+        expect(readdirSync(cwd)).toEqual(["named"]);
+      }
+    },
+  );
+
   verifies("RUN-14", "a Node older than 24 is told so in one line", async () => {
     const older = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'22.1.0'})";
     const { code, stdout, stderr } = await run(["status"], {
@@ -225,7 +256,7 @@ describe("the command line", () => {
       entry: join(repositoryRoot, "packages/cli/bin/social-harness.js"),
     });
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toMatch(/^social-harness needs Node 24 or newer; this is .*\n$/);
+    expect(stderr).toMatch(/^error: social-harness needs Node 24 or newer, and this is .*\n$/);
   });
 
   test("the launcher that an old Node must read has no syntax of a newer one", () => {

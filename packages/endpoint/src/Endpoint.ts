@@ -33,6 +33,8 @@ import * as EndpointFile from "./state/EndpointFile.ts";
 import * as Identity from "./state/Identity.ts";
 import * as Leftovers from "./state/Leftovers.ts";
 import * as Lock from "./state/Lock.ts";
+import * as ProcessBirth from "./state/ProcessBirth.ts";
+import * as StartSecret from "./state/StartSecret.ts";
 import { StateError } from "./state/StateError.ts";
 import type { StateFolder } from "./state/StateFolder.ts";
 import * as Tokens from "./state/Tokens.ts";
@@ -317,6 +319,7 @@ const startLocked = async (
       storeTrouble: storeStanding.trouble(),
       now: clock(),
     });
+  const startSecret = StartSecret.create(random);
   const mcp = await startMcpServer({
     operations,
     health,
@@ -332,19 +335,22 @@ const startLocked = async (
     consumers: webhooks,
     listen: { host: "127.0.0.1", port: configuration.port },
     authority: { mode, tokens },
+    startSecret,
     logger,
     clock,
     random,
     version,
     ...(options.tracer === undefined ? {} : { tracer: options.tracer }),
   });
-  EndpointFile.write(stateFolder, { pid: process.pid, mcpUrl: mcp.url, mode, version });
+  const { pid } = process;
+  const born = ProcessBirth.of(pid);
+  EndpointFile.write(stateFolder, { pid, born, secret: startSecret, mcpUrl: mcp.url, mode, version });
   logger("info", "endpoint ready", { mcpUrl: mcp.url, mode, ...ContactPolicy.describe(configuration) });
 
   let closing: Promise<void> | undefined;
   const close = async (why: string): Promise<void> => {
     logger("info", "endpoint stopping", { explanation: why });
-    EndpointFile.remove(stateFolder);
+    EndpointFile.removeOwn(stateFolder, startSecret);
     // Whoever waits is answered first: calls to the Registry fail now, sends are pending.
     life.agent()?.endWaits();
     registry.close();

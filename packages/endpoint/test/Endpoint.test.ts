@@ -10,6 +10,8 @@ import { verifies } from "@social-harness/testkit/Verifies";
 import { type Endpoint, startEndpoint } from "../src/Endpoint.ts";
 import type { Configuration } from "../src/state/Configuration.ts";
 import * as Identity from "../src/state/Identity.ts";
+import * as EndpointFile from "../src/state/EndpointFile.ts";
+import * as StartSecret from "../src/state/StartSecret.ts";
 import * as StateFolder from "../src/state/StateFolder.ts";
 import { StoreError } from "../src/store/StoreError.ts";
 import { alter } from "./store/TemporaryStore.ts";
@@ -100,6 +102,36 @@ verifies(
     await (await start(stateFolder)).close();
   },
 );
+
+verifies(
+  "RUN-302",
+  "what a killed endpoint left at its address is gone before the next one looks at anything",
+  async () => {
+    const stateFolder = StateFolder.open(join(temporaryFolder(), "state"));
+    EndpointFile.write(stateFolder, {
+      pid: process.pid,
+      born: null,
+      secret: StartSecret.create(random),
+      mcpUrl: "http://127.0.0.1:9/mcp",
+      mode: "trusted-local",
+      version: "0.0.0",
+    });
+    // It has no keys: nothing of a start comes before that is found out but the lock.
+    await expect(start(stateFolder)).rejects.toThrow("has no keys yet");
+    expect(existsSync(stateFolder.endpoint)).toBe(false);
+  },
+);
+
+verifies("RUN-302", "an endpoint that stops leaves the file of another start", async () => {
+  const stateFolder = folder();
+  const endpoint = await start(stateFolder);
+  const own = EndpointFile.read(stateFolder);
+  if (own === null) throw new Error("it is ready and has written nothing");
+  EndpointFile.write(stateFolder, { ...own, secret: StartSecret.create(random) });
+  const others = readFileSync(stateFolder.endpoint, "utf8");
+  await endpoint.close();
+  expect(readFileSync(stateFolder.endpoint, "utf8")).toBe(others);
+});
 
 verifies("RUN-20", "an endpoint without keys says what to do, and leaves no lock", async () => {
   const stateFolder = StateFolder.open(join(temporaryFolder(), "state"));

@@ -5,7 +5,7 @@ import * as Identity from "@social-harness/endpoint/state/Identity";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import * as Tokens from "@social-harness/endpoint/state/Tokens";
 import { act, define, withState } from "../Command.ts";
-import { pin, readInvite } from "../daemon/Joining.ts";
+import { inviteOf, pin } from "../daemon/Joining.ts";
 import { otherOf, pathOf, random, type StateOptions } from "../daemon/Profile.ts";
 import { flagsOf } from "../text/Hints.ts";
 
@@ -16,12 +16,12 @@ export const init = (parent: Command): void => {
       summary: "make the keys of an endpoint",
       examples: [
         ["init", "keys only; `join` does this by itself where there are none"],
-        ["init shn1_...", "keys and network, for a daemon whose host will register the agent"],
+        ["init - < invite.txt", "keys and network, for a daemon whose host will register the agent"],
       ],
     }),
-  ).argument("[invite]", "pins the network that it describes");
+  ).argument("[invite]", "pins the network that it describes; from stdin when -");
   act<StateOptions, [string | undefined]>(command, async ({ output, options }, text) => {
-    const invite = text === undefined ? null : readInvite(text);
+    const invite = text === undefined ? null : await inviteOf(text);
     const folder = StateFolder.open(pathOf(options));
     const existing = Identity.load(folder);
     const identity = existing ?? Identity.create(folder, random);

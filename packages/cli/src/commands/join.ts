@@ -11,7 +11,7 @@ import * as Arguments from "../Arguments.ts";
 import { act, define, withState } from "../Command.ts";
 import type { DaemonClient } from "../daemon/DaemonClient.ts";
 import * as Daemon from "../daemon/Daemon.ts";
-import { readInvite, registrationFor, whilePinned } from "../daemon/Joining.ts";
+import { inviteOf, registrationFor, whilePinned } from "../daemon/Joining.ts";
 import { otherOf, pathOf, random, type StateOptions } from "../daemon/Profile.ts";
 import { register } from "../daemon/Registering.ts";
 import { connectAsOwner, withDaemon } from "../daemon/Running.ts";
@@ -56,16 +56,17 @@ export const join = (parent: Command): void => {
       name: "join",
       summary: "register this endpoint's agent in a network",
       examples: [
-        ["join shn1_... --name ada-agent", "makes keys where there are none"],
+        ["join - --name ada-agent < invite.txt", "makes keys where there are none"],
+        ["join shn1_... --name ada-agent", "the same; other users can see its credential in `ps`"],
         ["join shn1_... --name ada-agent --profile work", "a second endpoint on this machine"],
       ],
     }),
   )
-    .argument("<invite>", "what the network's operator sent you")
+    .argument("<invite>", "what the network's operator sent you; from stdin when -")
     .requiredOption("--name <agent>", "the agent's name, for good")
     .option("--principal <principal id>", "whom it acts for; a new one when absent");
   act<Options, [string]>(command, async ({ output, options }, text) => {
-    const invite = readInvite(text);
+    const invite = await inviteOf(text);
     const name = Arguments.agentName(options.name);
     const principalId =
       options.principal === undefined ? undefined : Arguments.principalId(options.principal);

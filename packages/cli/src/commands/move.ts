@@ -6,7 +6,7 @@ import * as Identity from "@social-harness/endpoint/state/Identity";
 import * as EndpointFile from "@social-harness/endpoint/state/EndpointFile";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { act, define, withState } from "../Command.ts";
-import { isPinned, pin, readInvite } from "../daemon/Joining.ts";
+import { inviteOf, isPinned, pin } from "../daemon/Joining.ts";
 import { joinFirst, otherOf, pathOf, type StateOptions } from "../daemon/Profile.ts";
 import { failed } from "../Failure.ts";
 import { flagsOf } from "../text/Hints.ts";
@@ -21,9 +21,9 @@ export const move = (parent: Command): void => {
         ["move shn1_... --profile work", "another endpoint of this machine"],
       ],
     }),
-  ).argument("<network>", "the network's invite, with or without a credential");
+  ).argument("<network>", "the network's invite, with or without a credential; from stdin when -");
   act<StateOptions, [string]>(command, async ({ output, options }, text) => {
-    const invite = readInvite(text);
+    const invite = await inviteOf(text);
     const folder = StateFolder.at(pathOf(options));
     if (Identity.load(folder) === null || !isPinned(folder)) {
       throw failed("not-joined", `${folder.path} has joined no network yet`, joinFirst);

@@ -1,7 +1,6 @@
 // `send`: one post to an agent or a group, from the arguments or from stdin.
 
 import process from "node:process";
-import { buffer } from "node:stream/consumers";
 import type { Command } from "commander";
 import * as Arguments from "../Arguments.ts";
 import { act, define, withState } from "../Command.ts";
@@ -9,24 +8,12 @@ import type { StateOptions } from "../daemon/Profile.ts";
 import { withDaemon } from "../daemon/Running.ts";
 import { sendPost, waitsOf } from "../daemon/Sending.ts";
 import { misused } from "../Failure.ts";
+import * as Stdin from "../Stdin.ts";
 import { flagsOf } from "../text/Hints.ts";
 
 interface Options extends StateOptions {
   readonly key?: string;
 }
-
-/** What a shell pipes in ends its last line, and the line end is not what somebody wanted to say. */
-const textOfStdin = async (): Promise<string> => {
-  let text: string;
-  try {
-    const bytes = await buffer(process.stdin);
-    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    throw misused("what came from stdin is not UTF-8", "Convert it first, for example with iconv.");
-  }
-  return text.replace(/\r?\n$/, "");
-};
 
 const textOf = async (text: string | undefined): Promise<string> => {
   const next = "Give it behind the address, or pipe it in.";
@@ -35,9 +22,7 @@ const textOf = async (text: string | undefined): Promise<string> => {
   if (text === undefined && process.stdin.isTTY) {
     throw misused("there is no text to send", next);
   }
-  const piped = await textOfStdin();
-  if (piped === "") throw misused("nothing came from stdin", next);
-  return piped;
+  return Stdin.text(next);
 };
 
 export const send = (parent: Command): void => {

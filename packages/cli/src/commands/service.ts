@@ -11,7 +11,7 @@ import * as Tokens from "@social-harness/endpoint/state/Tokens";
 import { act, define, exampleLines, withState, type Context } from "../Command.ts";
 import * as Port from "../daemon/Port.ts";
 import { joinFirst, pathOf, type StateOptions } from "../daemon/Profile.ts";
-import * as Running from "../daemon/Running.ts";
+import * as Located from "../daemon/Located.ts";
 import { demandStartable } from "../daemon/Startable.ts";
 import { Failure, failed } from "../Failure.ts";
 import { capture } from "../service/Capture.ts";
@@ -51,7 +51,7 @@ const perform = async (steps: ReadonlyArray<Step>, what: string): Promise<void> 
 /** The process that holds the folder now; null where none does. */
 const holderOf = (options: StateOptions): number | null => {
   try {
-    return Running.find(options).pid;
+    return Located.find(options).pid;
   } catch (error) {
     if (error instanceof Failure && error.reason === "daemon-not-running") return null;
     throw error;

@@ -13,9 +13,10 @@ import * as AgentName from "@social-harness/protocol/identity/AgentName";
 import { OperationId, PrincipalId } from "@social-harness/protocol/identity/Identifier";
 import * as Invite from "@social-harness/registry/Invite";
 import { Failure, failed, misused } from "../Failure.ts";
+import * as Stdin from "../Stdin.ts";
 import { random } from "./Profile.ts";
 
-export const readInvite = (text: string): Invite.Invite => {
+const readInvite = (text: string): Invite.Invite => {
   try {
     return Invite.decode(text.trim());
   } catch (error) {
@@ -26,6 +27,10 @@ export const readInvite = (text: string): Invite.Invite => {
     );
   }
 };
+
+/** The invite of an argument, or of stdin for `-`: an argument is seen by whoever lists the machine's processes. */
+export const inviteOf = async (argument: string): Promise<Invite.Invite> =>
+  readInvite(argument === "-" ? await Stdin.text("Pipe the invite in.") : argument);
 
 /** Whether the folder has a configuration, and so a network. */
 export const isPinned = (folder: StateFolder): boolean =>
@@ -85,10 +90,18 @@ export const whilePinned = async <A extends { readonly asked: boolean }>(
   }
 };
 
+/** What a daemon that is out of reach is told as. */
+const ofDaemon: ReadonlySet<string> = new Set([
+  "daemon-busy",
+  "daemon-not-ready",
+  "daemon-not-running",
+  "daemon-unreachable",
+  "other-program",
+]);
+
 /** A network that is out of reach may have moved since its invite was made. */
 const withFreshInvite = (error: unknown): unknown => {
-  if (!(error instanceof Failure) || error.exitCode !== 3 || error.reason === "daemon-unreachable")
-    return error;
+  if (!(error instanceof Failure) || error.exitCode !== 3 || ofDaemon.has(error.reason)) return error;
   const { exitCode, reason, message } = error;
   const next = `${error.next} An invite carries the address of its day: where the network has moved since, ask its operator for a fresh one.`;
   return new Failure(exitCode, { reason, message, next }, { cause: error });

@@ -4,6 +4,7 @@
 import { randomBytes } from "node:crypto";
 import { homedir } from "node:os";
 import process from "node:process";
+import * as UserFolders from "../UserFolders.ts";
 import { misused, sentence } from "../Failure.ts";
 import type { SigningKey } from "@social-harness/protocol/identity/Identifier";
 import * as Configuration from "@social-harness/endpoint/state/Configuration";
@@ -23,8 +24,12 @@ export const random = (byteCount: number): Buffer => randomBytes(byteCount);
 /** The folder that the environment names where no profile does; an empty variable names none. */
 const environmentState = (): string | undefined => process.env["SOCIAL_HARNESS_STATE"] || undefined;
 
-const profilePath = (profile: string): string =>
-  StateFolder.defaultPath({ profile, home: homedir(), xdgStateHome: process.env["XDG_STATE_HOME"] });
+const profilePath = (profile: string): string => {
+  if (UserFolders.of("XDG_STATE_HOME") === null) {
+    throw misused(UserFolders.none, "Set it, or name the endpoint's folder with --state.");
+  }
+  return StateFolder.defaultPath({ profile, home: homedir(), xdgStateHome: process.env["XDG_STATE_HOME"] });
+};
 
 /** The folder that the flags and the environment name. */
 export const pathOf = ({ profile, state }: StateOptions): string => {

@@ -47,7 +47,7 @@ const holderOf = (folder: StateFolder): number | null => {
 };
 
 /** Has that process stop; returns once it has let the folder go. */
-const stop = async (folder: StateFolder, pid: number): Promise<void> => {
+export const stop = async (folder: StateFolder, pid: number): Promise<void> => {
   ask(pid);
   // By a clock that nobody sets: a wait must end.
   const deadline = performance.now() + waitMsMax;

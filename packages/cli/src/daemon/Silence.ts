@@ -10,7 +10,7 @@ import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { Failure } from "../Failure.ts";
 
 /** The process that holds the folder and said that it is ready, where it is another one. */
-const holderOf = (folder: StateFolder.StateFolder): number | null => {
+export const holderOf = (folder: StateFolder.StateFolder): number | null => {
   try {
     const endpoint = EndpointFile.read(folder);
     // Whoever holds a lock gives it away by looking at it.

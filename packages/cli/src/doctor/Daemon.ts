@@ -4,6 +4,7 @@
 import { existsSync } from "node:fs";
 import { connect } from "node:net";
 import type { Configuration } from "@social-harness/endpoint/state/Configuration";
+import type { Endpoint } from "@social-harness/endpoint/state/EndpointFile";
 import * as Lock from "@social-harness/endpoint/state/Lock";
 import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
@@ -11,10 +12,12 @@ import { version } from "@social-harness/endpoint/Version";
 import * as Failure from "../Failure.ts";
 import type { ExitCode } from "../Failure.ts";
 import * as InForce from "../daemon/InForce.ts";
+import * as Located from "../daemon/Located.ts";
 import type { Served } from "../daemon/OwnerCall.ts";
 import { probe } from "../daemon/Probing.ts";
+import * as Silence from "../daemon/Silence.ts";
 import * as Readiness from "../daemon/Readiness.ts";
-import { connectAsOwner, find } from "../daemon/Running.ts";
+import { connectAsOwner } from "../daemon/Running.ts";
 import type { StateOptions } from "../daemon/Profile.ts";
 import { count } from "../Output.ts";
 import { standingWords } from "../text/Webhooks.ts";
@@ -255,11 +258,13 @@ export const examine = async (
   const { peer } = options;
   const none = [...after, ...(peer === undefined ? [] : (["peer"] as const))];
   const unasked = none.map((check) => skipped(check, "it takes a running daemon to ask"));
-  let found: ReturnType<typeof find>;
+  let found: Endpoint;
   try {
-    found = find(options);
+    found = await Located.reach(options);
   } catch (error) {
     const failure = Failure.ofUnknown(error);
+    const silent = failure.reason === "daemon-unreachable" ? Silence.holderOf(folder) : null;
+    if (silent !== null) return [mute(silent), ...unasked];
     const unreachable: ExitCode = 3;
     const finding = await guarded("daemon", () =>
       failure.exitCode === unreachable

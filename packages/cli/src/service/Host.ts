@@ -1,10 +1,10 @@
 // What this machine has to look after services, and what a daemon that it starts would be started with.
 
 import { realpathSync } from "node:fs";
-import { homedir } from "node:os";
-import { isAbsolute, join, resolve } from "node:path";
+import { resolve } from "node:path";
 import process from "node:process";
-import { failed } from "../Failure.ts";
+import { failed, misused, type Failure } from "../Failure.ts";
+import * as UserFolders from "../UserFolders.ts";
 import * as FirstLine from "./FirstLine.ts";
 import * as Launchd from "./Launchd.ts";
 import type { Manager, Service } from "./Service.ts";
@@ -22,12 +22,16 @@ const passedOn: ReadonlyArray<readonly [name: string, isPath: boolean]> = [
 ];
 
 export const manager = (): Manager => {
-  const home = homedir();
-  if (process.platform === "darwin") return Launchd.create(home, process.getuid?.() ?? 0);
+  const noHome = (): Failure => misused(UserFolders.none, "Set it: the service's file goes there.");
+  if (process.platform === "darwin") {
+    const home = UserFolders.home();
+    if (home === null) throw noHome();
+    return Launchd.create(home, process.getuid?.() ?? 0);
+  }
   if (process.platform === "linux") {
-    const configured = process.env["XDG_CONFIG_HOME"];
-    const isUsable = configured !== undefined && isAbsolute(configured);
-    return Systemd.create(isUsable ? configured : join(home, ".config"));
+    const folder = UserFolders.of("XDG_CONFIG_HOME");
+    if (folder === null) throw noHome();
+    return Systemd.create(folder);
   }
   throw failed(
     "no-service-manager",

@@ -1,7 +1,7 @@
 // Two endpoints in credentials mode: their owners at the command line, and the hosts that hold the runtime's tokens.
 
 import { execFileSync } from "node:child_process";
-import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
@@ -185,7 +185,12 @@ describe("in credentials mode", () => {
     for (const name of ["owner-token", "runtime-token"]) rmSync(join(copy, name));
     writeFileSync(join(copy, "owner-token"), "of-nobody-of-nobody-of-nobody-of-nobody", { mode: 0o600 });
     for (const words of [["status"], ["inbox"], ["evidence"], ["send", "agent:bob-agent", "hello"]]) {
-      expect([words[0], await refusal(...words, "--state", copy)]).toEqual([words[0], [1, "foreign-daemon"]]);
+      const refused = () => refusal(...words, "--state", copy);
+      // Nobody holds the copy. Without its lock nobody can tell, and the daemon proves itself to whoever copied it.
+      expect([words[0], await refused()]).toEqual([words[0], [3, "daemon-not-running"]]);
+      renameSync(join(copy, "lock"), join(copy, "lock.away"));
+      expect([words[0], await refused()]).toEqual([words[0], [1, "foreign-daemon"]]);
+      renameSync(join(copy, "lock.away"), join(copy, "lock"));
     }
   });
 

@@ -1,14 +1,16 @@
 // `join` in each of its situations, through the binary's own code and a real network.
 
+import { execFileSync } from "node:child_process";
 import { readFileSync, rmSync, statSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
 import * as Invite from "@social-harness/registry/Invite";
-import { failureOf, lastJson, runHere } from "../Binary.ts";
+import { failureOf, lastJson, run, runHere } from "../Binary.ts";
 import { data, freshInvite, invite, joined, json, network, refusal, root, startDaemon } from "../Town.ts";
 
 const ada = join(root, "ada");
@@ -37,6 +39,36 @@ describe("join", () => {
       expect([file, statSync(join(ada, file)).mode & 0o777]).toEqual([file, 0o600]);
     }
   });
+
+  verifies(
+    ["RUN-306", "RUN-156"],
+    "C76: an invite from stdin joins, and stands in no list of processes",
+    async () => {
+      const state = join(root, "piped");
+      const secret = await freshInvite();
+      const joining = run(["join", "-", "--name", "piped-agent", "--state", state, "--json"], {
+        input: `${secret}\r\n`,
+      });
+      let processes = "";
+      for (let done = false; !done;) {
+        processes += execFileSync("ps", ["-eo", "args"], { encoding: "utf8" });
+        done = await Promise.race([joining.then(() => true), sleep(50, false)]);
+      }
+      expect(lastJson(await joining)).toMatchObject({ kind: "registered" });
+      expect(processes).toContain("join - --name piped-agent");
+      expect(processes).not.toContain(secret);
+      const move = await run(["move", "-", "--state", state, "--json"], { input: secret });
+      expect(lastJson(move)).toMatchObject({ kind: "moved" });
+      const init = await run(["init", "-", "--state", join(root, "piped-keys"), "--json"], { input: secret });
+      expect(lastJson(init)).toMatchObject({ created: true });
+      for (const input of ["", "\n", "shn1_x"]) {
+        const refused = await run(["join", "-", "--name", "piped-agent", "--state", state, "--json"], {
+          input,
+        });
+        expect([refused.code, failureOf(refused).reason]).toEqual([2, "usage"]);
+      }
+    },
+  );
 
   test("pins the network's keys and keeps no credential", () => {
     const { registryKey, routerKey } = network.ready;

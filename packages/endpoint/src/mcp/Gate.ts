@@ -1,10 +1,12 @@
 // Who may speak at the loopback endpoint, decided from a request's head before a byte of its body is read: this
 // endpoint's own Host and Origin, a credential of the mode, a known path with its one method, and for whatever is not MCP
-// the owner, or for what is only seen whoever has the token for that. Implements MGT-01, MGT-02, MGT-07, MGT-14, MGT-16 to MGT-18, MGT-70, RUN-142 and RUN-297.
+// the owner, or for what is only seen whoever has the token for that. Only the question whether this is the daemon that wrote
+// endpoint.json is anybody's. Implements MGT-01, MGT-02, MGT-07, MGT-14, MGT-16 to MGT-18, MGT-70, RUN-142, RUN-297 and RUN-301.
 
 import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Mode } from "../state/Configuration.ts";
+import * as StartSecret from "../state/StartSecret.ts";
 import type { Tokens } from "../state/Tokens.ts";
 import type { Caller, Monitor } from "./Caller.ts";
 
@@ -30,6 +32,9 @@ export const webhookAttemptsPath = "/webhook/attempts";
 /** Has the webhook answer a challenge now, for the owner alone. */
 export const webhookTestPath = "/webhook/test";
 
+/** Has the daemon prove which start it is, to anybody: with what they ask with behind it. See `StartSecret`. */
+export const challengePath = "/challenge/";
+
 const methods: ReadonlyMap<string, "GET" | "POST"> = new Map([
   [path, "POST"],
   [healthPath, "GET"],
@@ -49,7 +54,12 @@ const monitored: ReadonlySet<string> = new Set([healthPath, readyPath, metricsPa
 export const isMonitored = (target: string | undefined): boolean =>
   target !== undefined && monitored.has(target);
 
-export type Verdict = { readonly kind: "admitted"; readonly caller: Caller } | Monitor | Refusal;
+export type Verdict =
+  | { readonly kind: "admitted"; readonly caller: Caller }
+  /** Whoever it is shows no token before that is answered. */
+  | { readonly kind: "challenged"; readonly challenge: string }
+  | Monitor
+  | Refusal;
 
 export interface Refusal {
   readonly kind: "refused";
@@ -130,6 +140,13 @@ const whyNobody = (authorization: string | null | undefined, mode: Mode): string
     : `${none}: it must be what stands in the state folder's runtime-token or owner-token now. If it is, the endpoint's log says what is wrong with that file.`;
 };
 
+/** What somebody asks with who wants a proof; null for every other request. */
+const challengeOf = ({ method, url = "" }: IncomingMessage): string | null => {
+  if (method !== "GET" || !url.startsWith(challengePath)) return null;
+  const challenge = url.slice(challengePath.length);
+  return StartSecret.pattern.test(challenge) ? challenge : null;
+};
+
 const onlyBy = (target: string, method: string): string =>
   target === path
     ? `Only ${method} is served: this is an MCP endpoint for hosts, over Streamable HTTP without sessions, and no page to look at.`
@@ -143,6 +160,8 @@ export const check = (request: IncomingMessage, port: number, authority: Authori
   if (!target.startsWith("/") || !isOwnHost(request, port) || !isOwnOrigin(request, port)) {
     return refusal(403, "Host and Origin must be this loopback endpoint's own.");
   }
+  const challenge = challengeOf(request);
+  if (challenge !== null) return { kind: "challenged", challenge };
   const authorization = only(request, "authorization");
   const caller = callerOf(authorization, authority);
   if (caller === null) {

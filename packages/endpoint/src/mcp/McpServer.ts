@@ -1,6 +1,6 @@
 // The one loopback MCP endpoint of a daemon: node:http in front, the SDK's stateless handler behind it.
 // Projects `Operations` and owns no state of an agent. Implements MGT-01, MGT-06, MGT-10, MGT-11, MGT-14,
-// MGT-25, MGT-75 and MGT-186.
+// MGT-25, MGT-75, MGT-186 and RUN-301.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -13,6 +13,7 @@ import type { Health } from "../operations/Health.ts";
 import type { Owner } from "../operations/Owner.ts";
 import type { Operations } from "../operations/Operations.ts";
 import { causeOf } from "../state/Log.ts";
+import * as StartSecret from "../state/StartSecret.ts";
 import * as Call from "./Call.ts";
 import type { Caller } from "./Caller.ts";
 import * as Connections from "./Connections.ts";
@@ -44,6 +45,8 @@ export interface McpServerOptions {
   readonly listen: { readonly host: "127.0.0.1"; readonly port: number };
   /** Who may speak, and by which tokens. */
   readonly authority: Gate.Authority;
+  /** Of this start, by which it proves itself. */
+  readonly startSecret: string;
   readonly logger: Logger;
   readonly tracer?: Tracer;
   /** Epoch milliseconds. */
@@ -91,6 +94,17 @@ const refuse = (
 ): void => {
   outgoing.writeHead(status, { "content-type": "application/json", connection: "close", ...headers });
   outgoing.end(JSON.stringify({ jsonrpc: "2.0", id: null, error }));
+};
+
+/** Takes no connection of anybody's share: who asks this has yet to say who they are. */
+const prove = (outgoing: ServerResponse, answer: string): void => {
+  outgoing.writeHead(200, {
+    "content-type": "text/plain",
+    "content-length": answer.length,
+    "cache-control": "no-store",
+    connection: "close",
+  });
+  outgoing.end(answer);
 };
 
 const listening = (server: Server, { host, port }: McpServerOptions["listen"]): Promise<number> => {
@@ -223,6 +237,8 @@ export const startMcpServer = async (options: McpServerOptions): Promise<McpServ
     const isMonitored = Gate.isMonitored(incoming.url);
     if (closing && isMonitored) return Monitoring.answerStopping(outgoing);
     if (closing) return refuse(outgoing, 503, Envelope.stopping);
+    if (verdict.kind === "challenged")
+      return prove(outgoing, StartSecret.answer(options.startSecret, verdict.challenge));
     const { kind } = verdict.kind === "monitor" ? verdict : verdict.caller;
     if (!connections.admit(incoming.socket, outgoing, kind)) {
       countRefusal(503);

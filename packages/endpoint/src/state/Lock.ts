@@ -18,7 +18,7 @@ const waitMs = 250;
 /** Who holds the lock. */
 export type Holder =
   /** That process and no later one of its pid. */
-  | { readonly kind: "process"; readonly pid: number }
+  | { readonly kind: "process"; readonly pid: number; readonly born: string }
   /** It cannot be seen from here: it is just starting, runs in another container, or is of an older program. */
   | { readonly kind: "unseen" };
 
@@ -32,9 +32,9 @@ const holderOf = (database: DatabaseSync): Holder => {
   try {
     const row = database.prepare("SELECT pid, born FROM holder").get();
     const pid = Number(row?.["pid"] ?? 0);
-    const isAlive =
-      pid > 0 && row !== undefined && row["born"] !== null && ProcessBirth.of(pid) === row["born"];
-    return isAlive ? { kind: "process", pid } : unseen;
+    const born = row?.["born"];
+    const isAlive = pid > 0 && typeof born === "string" && ProcessBirth.of(pid) === born;
+    return isAlive ? { kind: "process", pid, born } : unseen;
   } catch {
     return unseen;
   }
@@ -86,9 +86,9 @@ const refuse = (folder: StateFolder, database: DatabaseSync, error: unknown): ne
   throw unavailable(folder, "locked", error);
 };
 
-const open = (folder: StateFolder): DatabaseSync => {
+const open = (folder: StateFolder, timeout: number): DatabaseSync => {
   try {
-    return new DatabaseSync(folder.lock, { timeout: waitMs });
+    return new DatabaseSync(folder.lock, { timeout });
   } catch (error) {
     throw unavailable(folder, "opened", error);
   }
@@ -102,8 +102,11 @@ const prepare = (database: DatabaseSync): void => {
     database.exec("ALTER TABLE holder ADD COLUMN born TEXT");
 };
 
-const isOwn = (database: DatabaseSync): boolean =>
-  database.prepare("SELECT pid FROM holder").get()?.["pid"] === process.pid;
+/** By the birth too: in two containers both may be process 1. */
+const isOwn = (database: DatabaseSync, born: string | null): boolean => {
+  const row = database.prepare("SELECT pid, born FROM holder").get();
+  return row?.["pid"] === process.pid && row["born"] === born;
+};
 
 /** Writes down who holds the folder, then holds it: a second transaction, which stays open, is the lock. */
 const hold = (database: DatabaseSync, born: string | null): void => {
@@ -117,7 +120,7 @@ const hold = (database: DatabaseSync, born: string | null): void => {
       .run(process.pid, born);
     database.exec("COMMIT");
     database.exec("BEGIN IMMEDIATE");
-  } while (!isOwn(database));
+  } while (!isOwn(database, born));
 };
 
 /**
@@ -125,7 +128,7 @@ const hold = (database: DatabaseSync, born: string | null): void => {
  * Nobody else in the process may open the lock file: closing any descriptor of it would give the lock away.
  */
 export const acquire = (folder: StateFolder): Lock => {
-  const database = open(folder);
+  const database = open(folder, waitMs);
   try {
     hold(database, ProcessBirth.of(process.pid));
   } catch (error) {
@@ -138,11 +141,16 @@ export const acquire = (folder: StateFolder): Lock => {
   return { release: () => database.close() };
 };
 
-/** Who holds the folder at this moment, or null when nobody does. Not for a process that holds it: see `acquire`. */
-export const look = (folder: StateFolder): Holder | null => {
-  const database = open(folder);
+/**
+ * Who holds the folder at this moment, or null when nobody does. `patienceMs` is for others that only look at this moment,
+ * which without it may be taken for a holder that cannot be seen. Throws where the disk lets nobody tell.
+ */
+export const look = (folder: StateFolder, patienceMs = waitMs): Holder | null => {
+  const database = open(folder, patienceMs);
   try {
     database.exec("BEGIN IMMEDIATE");
+    // On a disk that takes no change SQLite tries no lock at all, and says so only of a write.
+    if (StoreFault.isReadOnly(folder.lock)) database.exec("PRAGMA user_version = 0");
     return null;
   } catch (error) {
     if (StoreFault.isLocked(error)) return holderOf(database);

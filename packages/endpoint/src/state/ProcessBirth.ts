@@ -16,9 +16,11 @@ const ofLinux = (pid: number): string | null => {
 };
 
 const ofPs = (pid: number): string | null => {
-  const started = execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], {
+  const started = execFileSync("/bin/ps", ["-o", "lstart=", "-p", String(pid)], {
     encoding: "utf8",
     stdio: "pipe",
+    // The same words for everybody who asks, a service without a language or a person with one.
+    env: { LC_ALL: "C", TZ: "UTC" },
   });
   return started.trim() === "" ? null : started.trim();
 };

@@ -9,6 +9,7 @@ import {
   noConsumers,
   noOwner,
   startEndpoint,
+  startSecret,
   type TestEndpoint,
   textItem,
 } from "./TestEndpoint.ts";
@@ -293,6 +294,7 @@ verifies("MGT-12", "a port that is taken is an error that names it, and leaves n
     consumers: noConsumers,
     listen: { host: "127.0.0.1", port: endpoint.port },
     authority,
+    startSecret,
     logger: () => {},
     clock: Date.now,
     random: (byteCount) => new Uint8Array(byteCount),
@@ -310,6 +312,7 @@ verifies("MGT-12", "a port that is taken is an error that names it, and leaves n
       consumers: noConsumers,
       listen: { host: "127.0.0.1", port },
       authority,
+      startSecret,
       logger: () => {},
       clock: Date.now,
       random: (byteCount) => new Uint8Array(byteCount),

@@ -22,6 +22,7 @@ import * as Occurrence from "../../src/webhooks/Occurrence.ts";
 import * as Webhooks from "../../src/webhooks/Webhooks.ts";
 import { cardOf, makeStore, type TestStore } from "../ingress/CertifiedPosts.ts";
 
+export const startSecret = "s".repeat(43);
 export const ownerToken = "owner-token-for-tests-owner-token-for-tests";
 export const metricsToken = "metrics-token-for-tests-metrics-token-for-tests";
 export const runtimeToken = "runtime-token-for-tests-runtime-token-for-tests";
@@ -247,6 +248,7 @@ export const startEndpoint = async (options: TestEndpointOptions = {}): Promise<
           metrics: metricsToken,
         })),
     },
+    startSecret,
     logger,
     clock: Date.now,
     random: randomBytes,

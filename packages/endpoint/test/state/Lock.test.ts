@@ -1,12 +1,13 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { afterEach, beforeEach, expect } from "vitest";
 import * as Lock from "../../src/state/Lock.ts";
+import * as ProcessBirth from "../../src/state/ProcessBirth.ts";
 import type { StateError } from "../../src/state/StateError.ts";
 import * as StateFolder from "../../src/state/StateFolder.ts";
 
@@ -141,7 +142,11 @@ verifies(
   async () => {
     expect(Lock.look(folder)).toBeNull();
     const child = await hold(folder.path);
-    expect(Lock.look(folder)).toEqual({ kind: "process", pid: child.pid });
+    expect(Lock.look(folder)).toEqual({
+      kind: "process",
+      pid: child.pid,
+      born: ProcessBirth.of(child.pid as number),
+    });
     await kill(child);
     expect(Lock.look(folder)).toBeNull();
     const database = new DatabaseSync(folder.lock);
@@ -160,4 +165,71 @@ verifies("RUN-119", "a lock of an older program, which kept no births, names nob
   expect(Lock.look(folder)).toEqual({ kind: "unseen" });
   database.close();
   Lock.acquire(folder).release();
+});
+
+const tableOf = "CREATE TABLE holder (one INTEGER PRIMARY KEY CHECK (one = 1), pid INTEGER, born TEXT)";
+
+verifies("RUN-303", "C54: a holder that wrote no birth names nobody, also when its pid is nobody's", () => {
+  const database = new DatabaseSync(folder.lock);
+  // Above what any kernel gives: that process has no birth either.
+  database.exec(`${tableOf}; INSERT INTO holder VALUES (1, 99999999, NULL); BEGIN IMMEDIATE`);
+  expect(ProcessBirth.of(99_999_999)).toBeNull();
+  expect(Lock.look(folder)).toEqual({ kind: "unseen" });
+  database.close();
+});
+
+verifies("RUN-303", "C54: a birth is one of this boot", ({ skip }) => {
+  if (process.platform !== "linux") skip("elsewhere a birth is a date");
+  const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  const [saidBoot, ticks, ...more] = (ProcessBirth.of(process.pid) ?? "").split(" ");
+  expect([saidBoot, more]).toEqual([boot, []]);
+  expect(ticks).toMatch(/^[1-9]\d*$/);
+});
+
+verifies("RUN-303", "of two that write themselves down, the row names the one that got the lock", () => {
+  // Another that writes between this one's word and its lock, and does not get it: once by its pid, once as the process of
+  // the same pid in another container.
+  for (const other of ["pid = 1", "born = 'elsewhere'"]) {
+    const database = new DatabaseSync(folder.lock);
+    database.exec(`DROP TABLE IF EXISTS holder; ${tableOf}; CREATE TABLE written (once)`);
+    database.exec(
+      `CREATE TRIGGER other AFTER INSERT ON holder WHEN NOT EXISTS (SELECT 1 FROM written)
+       BEGIN UPDATE holder SET ${other}; INSERT INTO written VALUES (1); END`,
+    );
+    const lock = Lock.acquire(folder);
+    const born = ProcessBirth.of(process.pid);
+    expect(Lock.look(folder)).toEqual({ kind: "process", pid: process.pid, born });
+    lock.release();
+    database.exec("DROP TABLE written");
+    database.close();
+  }
+});
+
+verifies("RUN-303", "who holds the lock may look at it, and keeps it", async () => {
+  const lock = Lock.acquire(folder);
+  for (let looks = 0; looks < 3; looks++)
+    expect(Lock.look(folder, 0)).toMatchObject({ kind: "process", pid: process.pid });
+  const other = spawn(process.execPath, [holderScript, folder.path], {
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  children.push(other);
+  expect(await once(other, "exit")).not.toEqual([0, null]);
+  lock.release();
+});
+
+verifies("RUN-303", "where the disk takes no change nobody can tell who holds it", async ({ skip }) => {
+  const mounted = join(root, "readonly");
+  mkdirSync(mounted, { mode: 0o700 });
+  try {
+    execFileSync("mount", ["--bind", folder.path, mounted], { stdio: "pipe" });
+    execFileSync("mount", ["--options", "remount,bind,ro", mounted], { stdio: "pipe" });
+  } catch {
+    return skip("a folder cannot be mounted here: that takes root and the right to mount");
+  }
+  try {
+    await hold(folder.path);
+    expect(() => Lock.look(StateFolder.at(mounted))).toThrow("read-only");
+  } finally {
+    execFileSync("umount", ["--lazy", mounted], { stdio: "pipe" });
+  }
 });

@@ -21,6 +21,8 @@ import * as EndpointFile from "../../src/state/EndpointFile.ts";
 import * as Identity from "../../src/state/Identity.ts";
 import * as PrivateFile from "../../src/state/PrivateFile.ts";
 import type { StateError } from "../../src/state/StateError.ts";
+import * as ProcessBirth from "../../src/state/ProcessBirth.ts";
+import * as StartSecret from "../../src/state/StartSecret.ts";
 import * as StateFolder from "../../src/state/StateFolder.ts";
 import * as Tokens from "../../src/state/Tokens.ts";
 
@@ -50,6 +52,8 @@ verifies("RUN-20", "the folder is 0700 and everything in it 0600, the database's
   Tokens.ensure(folder, "trusted-local", random);
   EndpointFile.write(folder, {
     pid: process.pid,
+    born: ProcessBirth.of(process.pid),
+    secret: StartSecret.create(random),
     mcpUrl: "http://127.0.0.1:7431/mcp",
     mode: "credentials",
     version: "0.1.0",
@@ -240,13 +244,15 @@ test("a private file is replaced in one step, and nothing is left of an earlier 
 });
 
 verifies(
-  "RUN-22",
+  ["RUN-22", "RUN-302"],
   "endpoint.json says pid and address, is gone after a stop, and is never half written",
   () => {
     const folder = StateFolder.open(join(root, "state"));
     expect(EndpointFile.read(folder)).toBeNull();
     const endpoint = {
       pid: 4_711,
+      born: null,
+      secret: StartSecret.create(random),
       mcpUrl: "http://127.0.0.1:7431/mcp",
       mode: "credentials",
       version: "0.1.0",
@@ -255,12 +261,17 @@ verifies(
     expect(EndpointFile.read(folder)).toEqual(endpoint);
     EndpointFile.write(folder, { ...endpoint, mcpUrl: "http://127.0.0.1:7432/mcp" });
     expect(EndpointFile.read(folder)?.mcpUrl).toBe("http://127.0.0.1:7432/mcp");
-    EndpointFile.remove(folder);
+    EndpointFile.removeOwn(folder, StartSecret.create(random));
+    expect(EndpointFile.read(folder)?.pid).toBe(4_711);
+    EndpointFile.removeOwn(folder, endpoint.secret);
+    EndpointFile.removeOwn(folder, endpoint.secret);
     EndpointFile.remove(folder);
     expect([EndpointFile.read(folder), existsSync(folder.endpoint)]).toEqual([null, false]);
     for (const bad of ["{}", '{"pid":1}', '{"mcpUrl":"http://elsewhere:1/mcp","pid":1}']) {
       PrivateFile.replace(folder.endpoint, bad);
       expect(refusalOf(() => EndpointFile.read(folder)).reason).toBe("malformed");
+      EndpointFile.removeOwn(folder, endpoint.secret);
+      expect(readFileSync(folder.endpoint, "utf8")).toBe(bad);
     }
   },
 );
