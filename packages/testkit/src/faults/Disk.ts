@@ -107,11 +107,19 @@ const votesOf = (
   signers: Iterable<readonly [signer: string, signature: string]>,
 ): ReadonlyArray<Vote> => [...signers].map(([signer, signature]) => ({ ...at, kind, signer, signature }));
 
-/** Every vote that the row of a conversation shows: those of its open records, and of one whose core is missing. */
-const votesOfState = (conversationId: string, { open, behind, anchor }: State): ReadonlyArray<Vote> => {
+/**
+ * Every vote that the row of a conversation shows: those of its open records, and of one whose core is missing. They stand under
+ * the record's own anchor, which is an earlier one where a round has carried it; `roundOf` knows the accepted ones.
+ */
+export const votesOfState = (
+  conversationId: string,
+  { open, behind, anchor }: Pick<State, "open" | "behind" | "anchor">,
+  roundOf: (anchorHash: string) => number | undefined,
+): ReadonlyArray<Vote> => {
   const voted = [...open, ...(behind === null || behind.missing === null ? [] : [behind.missing])];
-  return voted.flatMap(({ height, recordHash, action, durability }) => {
-    const at = { conversationId, height, round: anchor?.round ?? 0, recordHash };
+  return voted.flatMap(({ height, recordHash, anchorHash, action, durability }) => {
+    const round = roundOf(anchorHash) ?? anchor?.round ?? 0;
+    const at = { conversationId, height, round, recordHash };
     return [
       ...votesOf(at, "action", Object.entries(action)),
       ...votesOf(at, "durability", Object.entries(durability)),
@@ -150,7 +158,14 @@ const readAll = (db: DatabaseSync, name: string): Disk => {
     const conversationId = String(row["conversation_id"]);
     const state = JSON.parse(String(row["state"])) as State;
     for (const { recordHash, author } of state.open) authors.set(recordHash, author);
-    shownVotes.push(...votesOfState(conversationId, state));
+    const anchors = all("SELECT anchor_hash, anchor FROM anchor WHERE conversation_id = ?", conversationId);
+    const rounds = new Map(
+      anchors.map((anchor) => [
+        String(anchor["anchor_hash"]),
+        bodyOf(JSON.parse(String(anchor["anchor"])) as RouterAnchor).round,
+      ]),
+    );
+    shownVotes.push(...votesOfState(conversationId, state, (anchorHash) => rounds.get(anchorHash)));
     const rows = all("SELECT * FROM record WHERE conversation_id = ? ORDER BY height", conversationId);
     for (const record of rows) {
       authors.set(String(record["record_hash"]), String(record["author_agent_id"]));

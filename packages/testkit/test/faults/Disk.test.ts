@@ -1,5 +1,12 @@
 // What the fault rounds read from a store: votes under the round that they were cast in, also after the Router's log was lost.
 
+import type { State } from "@social-harness/protocol/conversation/State";
+import type {
+  AgentId,
+  AnchorHash,
+  Ed25519Signature,
+  RecordHash,
+} from "@social-harness/protocol/identity/Identifier";
 import * as Disk from "@social-harness/testkit/faults/Disk";
 import { testNetwork } from "@social-harness/testkit/network/TestNetwork";
 import { expect, test } from "vitest";
@@ -20,4 +27,19 @@ test("a vote that one store shows is found in its signer's own, in every round",
   const shown = disks.flatMap(({ shownVotes }) => shownVotes);
   expect(new Set(shown.map(({ round }) => round))).toEqual(new Set([0, 1]));
   expect(shown.filter((vote) => !own.has(spelled(vote)))).toEqual([]);
+});
+
+test("the votes of a record that a round carries are those of the round in which it was proposed", () => {
+  const carried = {
+    ...({} as State["open"][number]),
+    height: 7,
+    recordHash: "rch_carried" as RecordHash,
+    anchorHash: "anc_three" as AnchorHash,
+    action: { ["agt_ann" as AgentId]: "signed" as Ed25519Signature },
+    durability: {},
+  };
+  const state = { open: [carried], behind: null, anchor: { round: 4 } as State["anchor"] };
+  const rounds = new Map([["anc_three", 3]]);
+  const votes = Disk.votesOfState("cnv_x", state, (anchorHash) => rounds.get(anchorHash));
+  expect(votes).toMatchObject([{ kind: "action", signer: "agt_ann", height: 7, round: 3 }]);
 });
