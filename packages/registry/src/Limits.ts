@@ -27,6 +27,11 @@ export const networkKeysBytesMax = 512;
 export const headerBytesMax = 8_192;
 /** Sockets at once; further ones are closed at accept, before they cost anything else. */
 export const connectionsMax = 4_096;
+/**
+ * Those of them on which no request is being answered. Beyond these the one that has been silent longest is ended: a client
+ * whose connection that was takes a new one. Few enough that they and the Router's leave room among 1,024 descriptors.
+ */
+export const connectionsRestingMax = 256;
 
 /** Verified cards that a client keeps, the least recently used dropped first: about 10 MB. */
 export const cachedCardsMax = 10_000;

@@ -32,6 +32,19 @@ export const heartbeatMs = 15_000;
 /** Live sockets, authenticated or not: each costs about 20 kB before any delivery. */
 export const connectionsMax = 16_384;
 
+/**
+ * Sockets whose caller is not known yet. Beyond these the one that came first is ended: several times more than are between
+ * their accept and their hello when thousands of agents come back within the half minute over which their attempts spread, and
+ * few enough that a process with 1,024 descriptors keeps half of them.
+ */
+export const strangersMax = 512;
+/** From a connection's first moment to the end of its TLS handshake, and from there to the end of a request's head. */
+export const headMs = 5_000;
+/** From a request's first byte to its last; none that is answered here has a body. */
+export const requestMs = 10_000;
+/** An upgrade and the probes have a few short headers. */
+export const headBytesMax = 8_192;
+
 /** A body is kept until every recipient acknowledged it, at most this long. */
 export const retentionMs = 2_592_000_000;
 /** A repeated send finds its first acceptance for this long, acknowledged or not. */

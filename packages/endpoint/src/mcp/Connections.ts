@@ -5,6 +5,7 @@
 
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import * as OpenSockets from "@social-harness/protocol/sockets/OpenSockets";
 import type { Caller } from "./Caller.ts";
 import * as Limits from "./Limits.ts";
 
@@ -20,6 +21,8 @@ export interface Connections {
   readonly opened: (socket: Socket) => void;
   /** The connection is this kind of caller's from now on; false when that kind has too many that are all in use. */
   readonly admit: (socket: Socket, response: ServerResponse, kind: Caller["kind"]) => boolean;
+  /** Ends each, whatever it is at. */
+  readonly endAll: () => void;
 }
 
 /** How many requests are being answered on each connection, the one that was used longest ago first. */
@@ -37,13 +40,13 @@ const makeRoom = (share: Share, shareMax: number): boolean => {
 };
 
 export const make = ({ strangersMax, shareMax }: Room = roomDefault): Connections => {
-  const strangers: Share = new Map();
+  const sockets = OpenSockets.make({ restingMax: strangersMax });
   const shares: Readonly<Record<Caller["kind"], Share>> = {
     local: new Map(),
     owner: new Map(),
     runtime: new Map(),
   };
-  const all: ReadonlyArray<Share> = [strangers, ...Object.values(shares)];
+  const all: ReadonlyArray<Share> = Object.values(shares);
   /** Takes the connection out of its place; returns how many requests it was answering. */
   const remove = (socket: Socket): number => {
     const place = all.find((share) => share.has(socket));
@@ -58,16 +61,17 @@ export const make = ({ strangersMax, shareMax }: Room = roomDefault): Connection
   };
   return {
     opened: (socket) => {
-      makeRoom(strangers, strangersMax);
-      strangers.set(socket, 0);
+      sockets.opened(socket);
       socket.once("close", () => remove(socket));
     },
     admit: (socket, response, kind) => {
       const share = shares[kind];
       if (socket.destroyed || (!share.has(socket) && !makeRoom(share, shareMax))) return false;
+      sockets.use(socket);
       share.set(socket, remove(socket) + 1);
       response.once("close", () => answered(socket));
       return true;
     },
+    endAll: sockets.endAll,
   };
 };

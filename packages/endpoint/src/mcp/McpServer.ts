@@ -289,7 +289,7 @@ export const startMcpServer = async (options: McpServerOptions): Promise<McpServ
       await protocol.close();
       server.closeIdleConnections();
       await Promise.race([closed, pause(Limits.stopGraceMs)]);
-      server.closeAllConnections();
+      connections.endAll();
       await closed;
     },
   };

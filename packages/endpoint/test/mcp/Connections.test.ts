@@ -6,7 +6,9 @@ import { expect } from "vitest";
 import type { Caller } from "../../src/mcp/Caller.ts";
 import * as Connections from "../../src/mcp/Connections.ts";
 
+let ports = 0;
 class FakeSocket extends EventEmitter {
+  readonly remotePort = ++ports;
   destroyed = false;
   destroy(): void {
     if (this.destroyed) return;

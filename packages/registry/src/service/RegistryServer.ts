@@ -1,8 +1,10 @@
 // The Registry as one listening server: the socket, its timeouts, TLS, and an orderly end. Plain HTTP only on loopback
-// or behind a proxy that the operator has named by its public URL. Implements IDN-27.
+// or behind a proxy that the operator has named by its public URL. Implements IDN-27, RTR-52 and RTR-53.
 
-import { createServer, type Server } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
+import * as Crowding from "@social-harness/protocol/sockets/Crowding";
+import * as OpenSockets from "@social-harness/protocol/sockets/OpenSockets";
 import * as Limits from "../Limits.ts";
 import { isLoopback, isRegistryUrl } from "../NetworkUrl.ts";
 import type { RegistryView } from "../RegistryState.ts";
@@ -37,6 +39,8 @@ export interface RegistryOptions extends RegistryServiceOptions {
   /** What clients are told, where a proxy stands in front. */
   readonly publicUrl?: string;
   readonly timeouts?: Partial<Timeouts>;
+  /** Fewer connections without a request, for tests. */
+  readonly restingMax?: number;
   /** Looks at what is registered before anybody is served; what it throws is why nothing is. */
   readonly inspect?: (view: RegistryView) => void;
 }
@@ -57,7 +61,12 @@ const checkExposure = ({ listen, publicUrl }: RegistryOptions): void => {
   }
 };
 
-const makeServer = (options: RegistryOptions, handle: Parameters<typeof createServer>[1]): Server => {
+interface Listening {
+  readonly server: Server;
+  readonly sockets: OpenSockets.OpenSockets;
+}
+
+const makeServer = (options: RegistryOptions, handle: RequestListener): Listening => {
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const settings = {
     maxHeaderSize: Limits.headerBytesMax,
@@ -69,13 +78,31 @@ const makeServer = (options: RegistryOptions, handle: Parameters<typeof createSe
     requireHostHeader: false,
   };
   const { tls } = options.listen;
+  const crowded = Crowding.make({
+    clock: options.clock,
+    tell: (connections) => options.logger("warn", "registry_crowded", { connections }),
+  });
+  const sockets = OpenSockets.make({
+    restingMax: options.restingMax ?? Limits.connectionsRestingMax,
+    onCrowded: crowded,
+  });
+  const onRequest: RequestListener = (request, response) => {
+    const { socket } = request;
+    sockets.use(socket);
+    response.once("close", () => sockets.rest(socket));
+    return handle(request, response);
+  };
   const server =
-    tls === undefined ? createServer(settings, handle) : createTlsServer({ ...settings, ...tls }, handle);
+    tls === undefined
+      ? createServer(settings, onRequest)
+      : createTlsServer({ ...settings, ...tls, handshakeTimeout: timeouts.headersMs }, onRequest);
   server.timeout = timeouts.idleMs;
   server.maxConnections = Limits.connectionsMax;
   const registryKey = options.keys.registry.publicKey;
+  server.on("connection", sockets.opened);
+  server.on("drop", crowded);
   server.on("clientError", (cause, socket) => refuseBytes(registryKey, cause, socket));
-  return server;
+  return { server, sockets };
 };
 
 const listening = (server: Server, { host, port }: Listen): Promise<number> => {
@@ -90,11 +117,11 @@ const listening = (server: Server, { host, port }: Listen): Promise<number> => {
   return promise;
 };
 
-const closeServer = async (server: Server): Promise<void> => {
+const close = async ({ server, sockets }: Listening): Promise<void> => {
   const { promise, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
-  server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), closeMs);
+  sockets.endResting();
+  const timer = setTimeout(sockets.endAll, closeMs);
   await promise;
   clearTimeout(timer);
 };
@@ -105,8 +132,8 @@ export const startRegistry = async (options: RegistryOptions): Promise<RunningRe
   const service = makeRegistryService(options);
   await service.ready();
   options.inspect?.(service.view);
-  const server = makeServer(options, service.handle);
-  const port = await listening(server, options.listen);
+  const made = makeServer(options, service.handle);
+  const port = await listening(made.server, options.listen);
   const { host, tls } = options.listen;
   const local = `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
   const url = (options.publicUrl ?? local).replace(/\/$/, "");
@@ -114,6 +141,6 @@ export const startRegistry = async (options: RegistryOptions): Promise<RunningRe
   let closing: Promise<void> | undefined;
   return {
     url,
-    close: () => (closing ??= closeServer(server)),
+    close: () => (closing ??= close(made)),
   };
 };

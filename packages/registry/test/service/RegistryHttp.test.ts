@@ -205,6 +205,25 @@ verifies("IDN-27", "a peer that keeps sending, a byte at a time, loses its socke
   );
 });
 
+verifies(
+  "RTR-54",
+  "idle connections, used or not, make room for whoever asks, and a warning says so",
+  async () => {
+    const { url, lines } = await startNetwork({ restingMax: 4 });
+    const ended = Array.from({ length: 12 }, (_, i) =>
+      exchange(url, i % 2 === 0 ? "" : "GET /healthz HTTP/1.1\r\n\r\n", true),
+    );
+    await Promise.race(ended);
+    expect((await send(url, Wire.lookupPath, lookup)).text).toBe('{"kind":"not_found"}');
+    // No other limit ends a connection within that time.
+    const first = await Promise.all(ended.slice(0, 8));
+    expect(first.filter((text) => text.startsWith("HTTP/1.1 200 "))).toHaveLength(4);
+    expect(lines.filter(({ level }) => level === "warn")).toEqual([
+      { level: "warn", event: "registry_crowded", fields: { connections: 1 } },
+    ]);
+  },
+);
+
 verifies("IDN-27", "a Registry beyond loopback starts only with TLS or behind a public URL", async () => {
   const options = {
     log: openMemoryLog(),

@@ -3,7 +3,7 @@
 
 import { Opaque32, type AgentId, type SigningKey } from "@social-harness/protocol/identity/Identifier";
 import { LogError } from "@social-harness/log/LogError";
-import type { Duplex } from "node:stream";
+import type { Socket } from "node:net";
 import type { RawData, WebSocket } from "ws";
 import * as Limits from "../Limits.ts";
 import type { Logger } from "../Logger.ts";
@@ -31,6 +31,8 @@ export interface ConnectionContext extends SendsContext {
   readonly logger: Logger;
   readonly limits: ConnectionLimits;
   readonly live: Map<AgentId, LiveConnection>;
+  /** The caller on this stream is known. */
+  readonly onCaller: (stream: Socket) => void;
 }
 
 export interface LiveConnection {
@@ -52,10 +54,17 @@ export interface Connection {
 /** WebSocket close codes: going away, policy violation, internal error, and one of our own. */
 export const closeCode = { goingAway: 1001, policy: 1008, fault: 1011, refused: 4_001 } as const;
 
+/** Says that it is over, and cuts off a peer that does not take note of that in the time of a hello. */
+export const closeIn = (socket: WebSocket, helloMs: number, code: number, why: string): void => {
+  socket.close(code, why);
+  const cut = setTimeout(() => socket.terminate(), helloMs);
+  socket.once("close", () => clearTimeout(cut));
+};
+
 /** Serves one caller. `stream` is what the socket writes to. */
 export const serveConnection = (
   socket: WebSocket,
-  stream: Duplex,
+  stream: Socket,
   context: ConnectionContext,
 ): Connection => {
   const { limits, metrics, logger } = context;
@@ -75,7 +84,7 @@ export const serveConnection = (
     clearTimeout(helloTimer);
     served?.mailbox.close();
     socket.resume();
-    socket.close(code, why);
+    closeIn(socket, limits.helloMs, code, why);
   };
 
   /** What is written in one breath leaves in one piece: a verdict and the own copy behind it, the pages of a mailbox. */
@@ -116,6 +125,7 @@ export const serveConnection = (
     const caller = judge(context.registryKey, challenge, frame);
     if (typeof caller === "string") return refuse(caller);
     clearTimeout(helloTimer);
+    context.onCaller(stream);
     const agentId = caller.card.agentId;
     context.live.get(agentId)?.supersede();
     const { acknowledgedCursor, tailCursor, acceptedSends } = context.store.mailbox(agentId);

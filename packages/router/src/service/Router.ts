@@ -1,20 +1,17 @@
 // The Router service: one listening socket for WebSocket callers and for the probes of whoever operates it. Everything
 // that must survive stands in the log, so a restart on the same log is the same Router to everyone. Content-blind: no
-// code here can open a body. Implements RTR-26, RTR-29, RTR-49 and RTR-50.
+// code here can open a body. Implements RTR-26, RTR-29, RTR-49, RTR-50 and RTR-52
+// to RTR-54.
 
-import {
-  createServer as createHttpServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from "node:http";
-import { createServer as createHttpsServer } from "node:https";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { AgentId, RouterInstanceId, SigningKey } from "@social-harness/protocol/identity/Identifier";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
 import type { LogError } from "@social-harness/log/LogError";
 import { makeLogTrouble } from "@social-harness/log/LogTrouble";
 import * as PrometheusText from "@social-harness/protocol/encoding/PrometheusText";
+import * as Crowding from "@social-harness/protocol/sockets/Crowding";
+import * as OpenSockets from "@social-harness/protocol/sockets/OpenSockets";
 import type { SqliteLog } from "@social-harness/log/SqliteLog";
 import { WebSocketServer, type WebSocket } from "ws";
 import * as Limits from "../Limits.ts";
@@ -26,28 +23,23 @@ import { makeAcknowledgments } from "./Acknowledgments.ts";
 import { makeBudget, type BudgetLimits } from "./Budget.ts";
 import {
   closeCode,
+  closeIn,
   serveConnection,
   type Connection,
   type ConnectionLimits,
   type LiveConnection,
 } from "./Connection.ts";
+import { makeServer, type HttpLimits, type Listen } from "./HttpServer.ts";
 import { makeMetrics } from "./Metrics.ts";
 import { openRouterStore } from "./RouterStore.ts";
 
-export interface ServiceLimits extends ConnectionLimits, BudgetLimits {
+export interface ServiceLimits extends ConnectionLimits, BudgetLimits, HttpLimits {
   readonly connectionsMax: number;
+  readonly strangersMax: number;
   readonly mailboxBytesMax: number;
   readonly retentionMs: number;
   readonly dedupeMs: number;
   readonly expireIntervalMs: number;
-}
-
-export interface Listen {
-  readonly host: string;
-  /** 0 takes any free one. */
-  readonly port: number;
-  /** PEM. Without it only a loopback host is served. */
-  readonly tls?: { readonly key: string; readonly cert: string };
 }
 
 export interface RouterOptions {
@@ -95,6 +87,11 @@ export const startRouter = async (options: RouterOptions): Promise<Router> => {
   const live = new Map<AgentId, LiveConnection>();
   const connections = new Set<Connection>();
   const underWay = new Set<Promise<void>>();
+  const crowded = Crowding.make({
+    clock,
+    tell: (connections) => logger("warn", "router crowded", { connections }),
+  });
+  const open = OpenSockets.make({ restingMax: limits.strangersMax, onCrowded: crowded });
   let commitFailedAt = -Infinity;
   let closing = false;
 
@@ -111,6 +108,7 @@ export const startRouter = async (options: RouterOptions): Promise<Router> => {
     ...(options.tracer === undefined ? {} : { tracer: options.tracer }),
     limits,
     live,
+    onCaller: open.use,
     track: (work: Promise<void>): void => {
       underWay.add(work);
       void work.finally(() => underWay.delete(work));
@@ -135,7 +133,7 @@ export const startRouter = async (options: RouterOptions): Promise<Router> => {
     metrics.refused(reason);
     socket.on("error", () => {});
     socket.send(Frames.encode({ kind: "refused", reason }));
-    socket.close(closeCode.refused, reason);
+    closeIn(socket, limits.helloMs, closeCode.refused, reason);
   };
 
   sockets.on("connection", (socket: WebSocket, request: IncomingMessage) => {
@@ -148,7 +146,9 @@ export const startRouter = async (options: RouterOptions): Promise<Router> => {
   });
 
   const answer = (response: ServerResponse, status: number, type: string, body: string): void => {
-    response.writeHead(status, { "content-type": type, "cache-control": "no-store" }).end(body);
+    // One question a connection: whoever wants to stay says hello.
+    const headers = { "content-type": type, "cache-control": "no-store", connection: "close" };
+    response.writeHead(status, headers).end(body);
   };
 
   const probe = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -174,8 +174,10 @@ export const startRouter = async (options: RouterOptions): Promise<Router> => {
   };
 
   const handle = (request: IncomingMessage, response: ServerResponse): void => void probe(request, response);
-  const server: Server =
-    listen.tls === undefined ? createHttpServer(handle) : createHttpsServer(listen.tls, handle);
+  const server = makeServer(listen, limits, handle);
+  server.maxConnections = limits.connectionsMax + limits.strangersMax;
+  server.on("connection", open.opened);
+  server.on("drop", crowded);
   server.on("upgrade", (request, socket, head) => {
     sockets.handleUpgrade(request, socket, head, (accepted) => sockets.emit("connection", accepted, request));
   });
@@ -216,7 +218,8 @@ export const startRouter = async (options: RouterOptions): Promise<Router> => {
       clearInterval(expiry);
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       for (const connection of connections) connection.end(closeCode.goingAway, "closing");
-      const cut = setTimeout(() => sockets.clients.forEach((socket) => socket.terminate()), Limits.closeMs);
+      open.endResting();
+      const cut = setTimeout(open.endAll, Limits.closeMs);
       await closed;
       clearTimeout(cut);
       await Promise.all(underWay);
