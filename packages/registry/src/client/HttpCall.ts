@@ -1,12 +1,13 @@
 // One POST to one Registry: bounded, deadlined, to exactly the configured address. Follows no redirect, uses no proxy
 // but one that it is given, keeps sockets of its own. Turns every status into the closed error that it means, and takes no answer of a
-// Registry that names another key. Implements IDN-61.
+// Registry that names another key. Implements IDN-61 and RTR-55.
 
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type ProxyEnv } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
 import type { SigningKey } from "@social-harness/protocol/identity/Identifier";
+import * as Dialled from "@social-harness/protocol/sockets/Dialled";
 import * as Limits from "../Limits.ts";
 import { isLoopback } from "../NetworkUrl.ts";
 import * as Wire from "../Wire.ts";
@@ -103,31 +104,66 @@ const errorCodeOf = (body: Buffer): Wire.ErrorCode | null => {
   }
 };
 
+/** What a call's socket comes from, and how that ends. */
+interface Way {
+  readonly agent: HttpAgent;
+  readonly cut: Dialled.EndAll;
+}
+
+const makeWays = (base: string, proxyEnvironment: ProxyEnv | undefined) => {
+  const secure = base.startsWith("https:");
+  const kept = new (secure ? HttpsAgent : HttpAgent)({
+    keepAlive: true,
+    maxSockets: Limits.clientSocketsMax,
+  });
+  const open = new Set<Dialled.EndAll>();
+  return {
+    start: secure ? httpsRequest : httpRequest,
+    /** Through a proxy each call has an agent of its own: else one at which it says nothing could not be ended with the call. */
+    begin: (): Way => {
+      if (proxyEnvironment === undefined || !secure || isLoopback(new URL(base).hostname)) {
+        return { agent: kept, cut: () => {} };
+      }
+      const agent = new HttpsAgent({ proxyEnv: proxyEnvironment });
+      const cut = Dialled.watch(agent);
+      open.add(cut);
+      return { agent, cut };
+    },
+    end: ({ cut }: Way): void => {
+      cut();
+      open.delete(cut);
+    },
+    close: (): void => {
+      kept.destroy();
+      for (const cut of open) cut(new Error("the client was closed"));
+    },
+  };
+};
+
 export const makeHttpCaller = (
   baseUrl: string,
   pinnedKey: SigningKey,
   proxyEnvironment?: ProxyEnv,
 ): HttpCaller => {
   const base = baseUrl.replace(/\/$/, "");
-  const secure = base.startsWith("https:");
-  const agent = new (secure ? HttpsAgent : HttpAgent)({
-    keepAlive: true,
-    maxSockets: Limits.clientSocketsMax,
-    ...(proxyEnvironment === undefined || isLoopback(new URL(base).hostname)
-      ? {}
-      : { proxyEnv: proxyEnvironment }),
-  });
-  const start = secure ? httpsRequest : httpRequest;
+  const ways = makeWays(base, proxyEnvironment);
 
   let closed = false;
 
   const exchange = (call: Call): Promise<Answer> => {
     if (closed) return Promise.reject(new RegistryError("unavailable", "the client is closed"));
     const { path, body, headers, answerBytesMax, signal } = call;
+    if (signal.aborted) {
+      const cause: unknown = signal.reason;
+      return Promise.reject(new RegistryError("unavailable", "the Registry cannot be reached", { cause }));
+    }
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    const request = start(`${base}${path}`, {
+    const way = ways.begin();
+    const giveUp = (): void => way.cut(new Error("the call was given up"));
+    signal.addEventListener("abort", giveUp);
+    const request = ways.start(`${base}${path}`, {
       method: "POST",
-      agent,
+      agent: way.agent,
       signal,
       headers: {
         "content-type": "application/json",
@@ -144,14 +180,17 @@ export const makeHttpCaller = (
       else reject(new RegistryError("unavailable", "the Registry cannot be reached", { cause }));
     });
     request.end(body);
-    return promise;
+    return promise.finally(() => {
+      signal.removeEventListener("abort", giveUp);
+      ways.end(way);
+    });
   };
 
   return {
     post: async (call) => bodyOf(pinnedKey, await exchange(call)),
     close: () => {
       closed = true;
-      agent.destroy();
+      ways.close();
     },
   };
 };

@@ -1,10 +1,11 @@
 // One connection of a client, from the socket's opening to its end: the hello against the pinned key, then frames to
-// whom they concern. Ends once, with one reason. Implements RTR-40 and RTR-41.
+// whom they concern. Ends once, with one reason. Implements RTR-40, RTR-41 and RTR-55.
 
 import type { ProxyEnv } from "node:http";
 import { Agent } from "node:https";
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type { Signer } from "@social-harness/protocol/identity/Signing";
+import * as Dialled from "@social-harness/protocol/sockets/Dialled";
 import { WebSocket, type RawData } from "ws";
 import * as Limits from "../Limits.ts";
 import type { Logger } from "../Logger.ts";
@@ -62,22 +63,31 @@ export interface SessionOwner {
   readonly onEnd: (reason: DisconnectReason, cause?: Error) => void;
 }
 
+interface Way {
+  readonly agent?: Agent;
+  /** Ends the attempt wherever it is: also at a proxy that has taken the connection and says nothing. */
+  readonly cut: Dialled.EndAll;
+}
+
 /** What leads the socket through a proxy, where there may be one. Plain ws is for loopback, so it has none. */
-const agentTo = ({ url, proxyEnvironment }: SessionOptions): { readonly agent?: Agent } => {
+const wayTo = ({ url, proxyEnvironment }: SessionOptions): Way => {
   const { protocol, hostname } = new URL(url);
-  return proxyEnvironment === undefined || protocol !== "wss:" || Transport.isLoopback(hostname)
-    ? {}
-    : { agent: new Agent({ proxyEnv: proxyEnvironment }) };
+  if (proxyEnvironment === undefined || protocol !== "wss:" || Transport.isLoopback(hostname)) {
+    return { cut: () => {} };
+  }
+  const agent = new Agent({ proxyEnv: proxyEnvironment });
+  return { agent, cut: Dialled.watch(agent) };
 };
 
 export const openSession = (options: SessionOptions, limits: SessionLimits, owner: SessionOwner): Session => {
   const { outgoing, incoming } = owner;
+  const { cut, ...way } = wayTo(options);
   const socket = new WebSocket(options.url, Frames.subprotocol, {
     perMessageDeflate: false,
     maxPayload: Limits.frameBytesMax,
     handshakeTimeout: limits.helloMs,
     followRedirects: false,
-    ...agentTo(options),
+    ...way,
     ...(options.certificateAuthority === undefined ? {} : { ca: options.certificateAuthority }),
   });
   let challenge: Frames.Challenge | null = null;
@@ -88,10 +98,16 @@ export const openSession = (options: SessionOptions, limits: SessionLimits, owne
   const helloTimer = setTimeout(() => fail("unreachable"), limits.helloMs);
   let steadyTimer: NodeJS.Timeout | undefined;
 
+  /** A proxy is not waited for: without a hello there is nothing to say good-bye to. */
+  const terminate = (): void => {
+    socket.terminate();
+    if (socket.readyState !== WebSocket.CLOSED) cut(new Error("the attempt was given up"));
+  };
+
   /** The first reason counts; the socket's end follows. */
   const fail = (why: DisconnectReason): void => {
     reason ??= why;
-    socket.terminate();
+    terminate();
   };
 
   const write = (frame: string): void => {
@@ -179,10 +195,11 @@ export const openSession = (options: SessionOptions, limits: SessionLimits, owne
       return ready;
     },
     close: async () => {
-      if (socket.readyState !== WebSocket.CLOSED) socket.close(1000);
-      const cut = setTimeout(() => socket.terminate(), Limits.closeMs);
+      if (socket.readyState === WebSocket.CONNECTING) terminate();
+      else if (socket.readyState !== WebSocket.CLOSED) socket.close(1000);
+      const late = setTimeout(terminate, Limits.closeMs);
       await ended.promise;
-      clearTimeout(cut);
+      clearTimeout(late);
     },
   };
 };

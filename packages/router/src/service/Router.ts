@@ -89,7 +89,7 @@ export const startRouter = async (options: RouterOptions): Promise<Router> => {
   const underWay = new Set<Promise<void>>();
   const crowded = Crowding.make({
     clock,
-    tell: (connections) => logger("warn", "router crowded", { connections }),
+    tell: (ended) => logger("warn", "router crowded", { connections: ended }),
   });
   const open = OpenSockets.make({ restingMax: limits.strangersMax, onCrowded: crowded });
   let commitFailedAt = -Infinity;
