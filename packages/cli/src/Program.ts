@@ -1,7 +1,6 @@
 // The whole command line: the tree of commands, and the one place where failures become words and an exit code.
 // Implements RUN-03.
 
-import process from "node:process";
 import { Command, CommanderError } from "commander";
 import { exampleLines } from "./Command.ts";
 import { misused, ofUnknown } from "./Failure.ts";
@@ -87,8 +86,6 @@ export const run = async (words: ReadonlyArray<string>): Promise<number> => {
     }
     const failure = ofUnknown(error);
     printFailure(failure, json);
-    // What was under way when it was interrupted would hold the process open until its own time limits.
-    if (failure.reason === "interrupted") process.exit(failure.exitCode);
     return failure.exitCode;
   }
 };

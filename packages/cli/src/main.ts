@@ -17,4 +17,5 @@ Streams.guard();
 DirectLoopback.exempt(process.env);
 
 const { run } = await import("./Program.ts");
-process.exitCode = await run(process.argv.slice(2));
+const { end } = await import("./Ending.ts");
+await end(await run(process.argv.slice(2)));

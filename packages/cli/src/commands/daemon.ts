@@ -17,7 +17,7 @@ import * as Streams from "../Streams.ts";
 import { contactsLine } from "../text/Contacts.ts";
 import { naming } from "../text/Hints.ts";
 import { firewallLines } from "../text/Standing.ts";
-import { isServing, releaseParent, untilStopped } from "../Waiting.ts";
+import { closeInTime, isServing, untilStopped } from "../Waiting.ts";
 
 type Options = StateOptions & Flags.Flags & { readonly allowTestCallbacks?: true; readonly replace?: true };
 
@@ -94,8 +94,7 @@ export const daemon = (parent: Command): void => {
       isServing();
       await stopped;
     } finally {
-      await running.close();
-      releaseParent();
+      await closeInTime(running.close);
     }
   });
 };

@@ -11,7 +11,7 @@ import * as NetworkFolder from "../network/NetworkFolder.ts";
 import * as Streams from "../Streams.ts";
 import { logToStderr } from "../text/Log.ts";
 import { announcementLines, forgottenLines } from "../text/Network.ts";
-import { isServing, releaseParent, untilStopped } from "../Waiting.ts";
+import { closeInTime, isServing, untilStopped } from "../Waiting.ts";
 
 interface Options extends DataOptions, Exposure.ExposureOptions {
   readonly admission: string;
@@ -77,8 +77,7 @@ export const networkStart = (parent: Command): void => {
       isServing();
       await stopped;
     } finally {
-      await network.close();
-      releaseParent();
+      await closeInTime(network.close);
     }
   });
 };

@@ -19,6 +19,9 @@ export interface Daemon {
   readonly close: () => Promise<void>;
 }
 
+/** What the endpoint's end and the last traces take together: traces get what the endpoint leaves of it. */
+const closeMs = 4_000;
+
 /** The port is the one thing that a second endpoint on a machine has to be told. Everything else passes. */
 const portTaken = (error: unknown, port: number): unknown =>
   error instanceof Error && "code" in error && error.code === "EADDRINUSE"
@@ -56,8 +59,8 @@ export const start = async (
   const defect = (error: unknown): void =>
     log.write("error", "the daemon ends on a defect", Log.causeOf(error));
   process.on("uncaughtExceptionMonitor", defect);
-  const close = async (): Promise<void> => {
-    await traces?.close();
+  const close = async (msMax?: number): Promise<void> => {
+    await traces?.close(msMax);
     process.off("uncaughtExceptionMonitor", defect);
     log.close();
   };
@@ -80,10 +83,11 @@ export const start = async (
       mcpUrl: endpoint.mcpUrl,
       health: endpoint.health,
       close: async () => {
+        const begun = performance.now();
         try {
           await endpoint.close();
         } finally {
-          await close();
+          await close(closeMs - (performance.now() - begun));
         }
       },
     };

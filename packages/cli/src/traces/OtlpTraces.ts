@@ -1,5 +1,6 @@
 // Spans on their way to an OTLP collector, through Effect's exporter, which batches, retries, and rests for a minute when the
-// collector is away. The only file that knows it. Implements RUN-154 and RUN-155.
+// collector is away. The only file that knows it. Implements RUN-154, RUN-155, RUN-312
+// and RUN-313.
 
 import { hash } from "node:crypto";
 import * as ConfigProvider from "effect/ConfigProvider";
@@ -19,8 +20,8 @@ import { version } from "../Version.ts";
 
 export interface Traces {
   readonly tracer: Tracer;
-  /** Sends what waits, and waits for it no longer than a stop can. */
-  readonly close: () => Promise<void>;
+  /** Sends what waits, and waits for it no longer than a stop can: a second, or less where less is left. */
+  readonly close: (msMax?: number) => Promise<void>;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -32,12 +33,14 @@ export interface StartOptions {
   readonly environment: Environment;
   readonly protocol: Protocol;
   readonly serviceName: string;
+  /** A shorter limit for an export, for tests. */
+  readonly exportMs?: number;
 }
 
 /** More than a person looks at, and a bounded memory while a collector hangs; what comes beyond in a second is dropped. */
 const spansPerSecondMax = 500;
-/** For one batch, so that a collector that hangs does not gather batches. */
-const exportMsMax = 5_000;
+/** For one batch from its first byte to the end of the answer's head, so that a collector that hangs does not gather batches. */
+export const exportMsMax = 5_000;
 /** What a stop gives to the last batch: a part of the five seconds of the whole. */
 const lastMsMax = 1_000;
 
@@ -46,15 +49,29 @@ const serializations = {
   "http/protobuf": OtlpSerialization.layerProtobuf,
 } as const satisfies Record<Protocol, unknown>;
 
-const client = Layer.effect(
-  HttpClient.HttpClient,
-  Effect.map(
+/**
+ * The status is all that is wanted of an answer, so its body is never read, however long it is. A redirect is an answer like any
+ * other: the headers, which may hold a key, are for the address that the owner named.
+ */
+const fetchHead: typeof fetch = async (input, init) => {
+  const answer = await fetch(input, { ...init, redirect: "manual" });
+  await answer.body?.cancel();
+  return new Response(null, { status: answer.status });
+};
+
+const client = (exportMs: number) =>
+  Layer.effect(
     HttpClient.HttpClient,
-    HttpClient.transformResponse(
-      Effect.timeoutOrElse({ duration: exportMsMax, orElse: () => Effect.interrupt }),
+    Effect.map(
+      HttpClient.HttpClient,
+      HttpClient.transformResponse(
+        Effect.timeoutOrElse({ duration: exportMs, orElse: () => Effect.interrupt }),
+      ),
     ),
-  ),
-).pipe(Layer.provide(FetchHttpClient.layer));
+  ).pipe(
+    Layer.provide(FetchHttpClient.layer),
+    Layer.provide(Layer.succeed(FetchHttpClient.Fetch, fetchHead)),
+  );
 
 /** What is about one post has one trace id, whoever tells of it: nothing has to be handed along with the post. */
 const parentOf = ({ postId }: Span): Option.Option<EffectTracer.AnySpan> => {
@@ -92,7 +109,12 @@ const tell = (tracer: EffectTracer.Tracer, span: Span): void => {
 };
 
 /** Null where a variable cannot be used; nothing says which, because its value may be a secret. */
-export const start = async ({ environment, protocol, serviceName }: StartOptions): Promise<Traces | null> => {
+export const start = async ({
+  environment,
+  protocol,
+  serviceName,
+  exportMs = exportMsMax,
+}: StartOptions): Promise<Traces | null> => {
   // Asked for by its endpoint, as the standard has it; Effect waits for the exporter's name.
   const env = Object.fromEntries(
     Object.entries({ OTEL_SERVICE_NAME: serviceName, OTEL_TRACES_EXPORTER: "otlp", ...environment }).filter(
@@ -100,7 +122,11 @@ export const start = async ({ environment, protocol, serviceName }: StartOptions
     ),
   );
   const layer = OtlpTracer.layerFromConfig({ resource: { serviceVersion: version } }).pipe(
-    Layer.provide([client, serializations[protocol], ConfigProvider.layer(ConfigProvider.fromEnv({ env }))]),
+    Layer.provide([
+      client(exportMs),
+      serializations[protocol],
+      ConfigProvider.layer(ConfigProvider.fromEnv({ env })),
+    ]),
   );
   const scope = Scope.makeUnsafe();
   const built = await Effect.runPromiseExit(Layer.buildWithScope(layer, scope));
@@ -118,9 +144,12 @@ export const start = async ({ environment, protocol, serviceName }: StartOptions
       told += 1;
       if (told <= spansPerSecondMax) tell(tracer, span);
     },
-    close: async () => {
+    close: async (msMax = lastMsMax) => {
       const closed = Effect.runPromiseExit(Scope.close(scope, Exit.void));
-      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, lastMsMax).unref())]);
+      await Promise.race([
+        closed,
+        new Promise((resolve) => setTimeout(resolve, Math.min(Math.max(msMax, 0), lastMsMax)).unref()),
+      ]);
     },
   };
 };
