@@ -73,8 +73,8 @@ export const nameOf = (state: string): string => {
 };
 
 // eslint-disable-next-line no-control-regex
-const control = /[\u0000-\u001f\u007f]/;
+const unwritable = /[\u0000-\u001f\u007f\ufffe\uffff]/;
 
-/** No unit file can hold a text with a line end in it. */
+/** No unit file can hold a line end in a text, and neither kind what is no character. */
 export const isWritable = ({ command, environment }: Service): boolean =>
-  ![...command, ...Object.values(environment)].some((text) => control.test(text));
+  ![...command, ...Object.values(environment)].some((text) => unwritable.test(text) || !text.isWellFormed());

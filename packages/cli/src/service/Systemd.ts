@@ -32,7 +32,7 @@ const textOf = ({
   environment,
 }: Service): string => `# Written by \`social-harness service install\`.
 [Unit]
-Description=Social Harness endpoint of ${state.replaceAll("%", "%%")}
+Description=Social Harness endpoint (${state.replaceAll("%", "%%")})
 StartLimitIntervalSec=0
 
 [Service]

@@ -119,5 +119,9 @@ verifies("RUN-151", "each folder has a service of its own name, and no unit hold
   expect(nameOf("/srv/a/x")).toMatch(/^social-harness-x-[0-9a-f]{8}$/);
   expect(nameOf("/srv/a/x")).not.toBe(nameOf("/srv/b/x"));
   expect(isWritable(service)).toBe(true);
-  expect(isWritable({ ...service, command: ["node", "a\nExecStartPre=/bin/evil"] })).toBe(false);
+  for (const word of ["a\nExecStartPre=/bin/evil", "\uffff", "\ufffe", "\ud800"])
+    expect(isWritable({ ...service, command: ["node", word] })).toBe(false);
+  // A backslash at the end of a line would take the next one with it.
+  const text = Systemd.create("/x").textOf({ ...service, state: "/srv/odd\\" });
+  expect(text.split("\n").filter((line) => line.endsWith("\\"))).toEqual([]);
 });
