@@ -171,7 +171,7 @@ verifies(
       ["{", /^it is no JSON$/],
       [{ rules: [{ when: {}, verdict: "hold" }] }, /^rule 1, when: expected at least one condition$/],
       [{ rules: [{ when: { text: "(" }, verdict: "hold" }] }, /^rule 1, when\.text: expected a regular expr/],
-      [" ".repeat(262_145), /larger than 262144 bytes$/],
+      [" ".repeat(262_145), /larger than 262144 bytes: put it back as it was$/],
     ];
     for (const [file, explanation] of broken) {
       const wall = await walled(file);

@@ -55,8 +55,8 @@ verifies("RUN-264", "an outage is said once when it begins, its length when it i
 });
 
 verifies("RUN-272", "what answers in a Router's place is told with its status, apart from an outage", () => {
-  const standing = createRouterStanding(() => 0);
   const said = (cause: Error) => {
+    const standing = createRouterStanding(() => 0);
     const { reason, explanation } = standing.disconnected("unreachable", cause) ?? { reason: null };
     return [reason, explanation];
   };
