@@ -142,7 +142,7 @@ verifies(
     writeFileSync(join(copy, "backup.json"), '{"kind":"backup","version":2}');
     const later = await runHere(["restore", copy, "--state", join(root, "new"), "--json"]);
     expect([later.code, failureOf(later).reason]).toEqual([1, "state-other-version"]);
-    expect(failureOf(later).next).toContain("restore it with the program that wrote it");
+    expect(failureOf(later).next).toContain("Restore it with the program that wrote it");
     expect(existsSync(join(root, "new"))).toBe(false);
     expect(readdirSync(root).filter((name) => name.includes("unfinished"))).toEqual([]);
   },

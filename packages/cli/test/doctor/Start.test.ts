@@ -83,9 +83,9 @@ verifies(
     closeSync(descriptor);
     const before = readFileSync(damaged);
     const report = await examined(join(root, "damaged"));
-    expect([report.broken, report.of("store").message]).toEqual([
+    expect([report.broken, report.of("store").next]).toEqual([
       "store",
-      expect.stringContaining("restore it from a backup"),
+      expect.stringMatching(/restore it from a backup/i),
     ]);
     expect(readFileSync(damaged).equals(before)).toBe(true);
 
