@@ -16,6 +16,8 @@ const drained = (stream: NodeJS.WriteStream): Promise<void> =>
   });
 
 export const end = async (exitCode: number): Promise<never> => {
+  // A write that failed is told a moment after it, and may be the failure that counts.
+  await new Promise((resolve) => setImmediate(resolve));
   const words = Promise.all([drained(process.stdout), drained(process.stderr)]);
   await (wasStopped()
     ? Promise.race([words, new Promise((resolve) => setTimeout(resolve, lastWordsMs))])
