@@ -89,5 +89,5 @@ verifies(["RUN-02", "RUN-45"], "a conversation that is not there has no round", 
 
 verifies("RUN-46", "an endpoint whose Router was honest has no evidence against it", async () => {
   expect(await json("evidence", "--state", ada)).toEqual({ equivocations: [], formerRouters: [] });
-  expect((await runHere(["evidence", "--state", ada])).stdout).toBe("Nothing was found.\n");
+  expect((await runHere(["evidence", "--state", ada])).stdout).toBe("The Router was caught at nothing.\n");
 });
