@@ -64,9 +64,9 @@ verifies(
     const args = ["daemon", "--state", ann.state, "--port", "0", "--json"];
     const refused = await Process.run(binary, args);
     expect(refused.code).toBe(1);
-    const { error } = JSON.parse(refused.stderr) as { error: { reason: string; message: string } };
+    const { error } = JSON.parse(refused.stderr) as { error: { reason: string; next: string } };
     expect(error.reason).toBe("store-corrupt");
-    expect(error.message).toContain("nothing has been changed or deleted");
+    expect(error.next).toContain("nothing has been changed or deleted");
     expect(readFileSync(ann.database).equals(bytes)).toBe(true);
   },
   120_000,
