@@ -12,6 +12,7 @@ import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { act, define, exampleLines, withState } from "../Command.ts";
 import * as Flags from "../daemon/Flags.ts";
 import * as InForce from "../daemon/InForce.ts";
+import * as Located from "../daemon/Located.ts";
 import { pathOf, type StateOptions } from "../daemon/Profile.ts";
 import * as Readiness from "../daemon/Readiness.ts";
 import * as StartCheck from "../daemon/StartCheck.ts";
@@ -33,15 +34,17 @@ interface Running {
   readonly differing: ReadonlyArray<Configuration.Field>;
 }
 
-/** A daemon that does not answer is compared by what its endpoint.json says alone. */
+/** A daemon that does not answer, or does not prove that it is the one, is compared by what its endpoint.json says alone. */
 const runningOf = async (
-  path: string,
+  options: StateOptions,
   daemon: Endpoint | null,
   configuration: Configuration.Configuration,
 ): Promise<Running | null> => {
   if (daemon === null) return null;
   const { pid, mcpUrl, mode } = daemon;
-  const health = await Readiness.read({ path, mcpUrl, mode }).catch(() => null);
+  const health = await Located.reach(options)
+    .then(() => Readiness.read({ path: pathOf(options), mcpUrl, mode }))
+    .catch(() => null);
   return { pid, mode, differing: InForce.differing(configuration, daemon, health) };
 };
 
@@ -82,7 +85,7 @@ const configCheck = (parent: Command): void => {
       allowTestCallbacks: options.allowTestCallbacks === true,
       runningMode: daemon?.mode ?? null,
     });
-    const running = await runningOf(folder.path, daemon, configuration);
+    const running = await runningOf(options, daemon, configuration);
     const traces = Traces.collectorOf(process.env);
     const firewall = firewallRules === null ? "none" : count(firewallRules, "rule");
     output.result(

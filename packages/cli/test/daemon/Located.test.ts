@@ -12,6 +12,7 @@ import { DeliveryToken } from "@social-harness/protocol/identity/Identifier";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { beforeAll, expect, onTestFinished } from "vitest";
 import { failureOf, lastJson, main, run, runHere, serve } from "../Binary.ts";
+import { freePort } from "../Ports.ts";
 import { joined, json, root, startDaemon } from "../Town.ts";
 
 const ada = join(root, "ada");
@@ -106,6 +107,22 @@ verifies(
       });
       expect(heads).toEqual([]);
     }
+  },
+);
+
+verifies(
+  "RUN-301",
+  "`config check` and `doctor` show no token to another program at the address of a daemon that runs",
+  async () => {
+    const written = writtenIn(eve);
+    const port = await freePort();
+    const heads = await listenAt(`${port}`);
+    onTestFinished(() => rewrite(eve, written));
+    rewrite(eve, { mcpUrl: `http://127.0.0.1:${port}/mcp` });
+    await runHere(["config", "check", "--state", eve, "--json"]);
+    await runHere(["doctor", "--state", eve, "--json"]);
+    expect(heads.length).toBeGreaterThan(0);
+    for (const head of heads) expect(head).toMatch(/^GET \/challenge\/[\w-]{43} nobody$/);
   },
 );
 
