@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { Readable } from "node:stream";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, vi } from "vitest";
@@ -22,7 +23,8 @@ export interface Ended {
 
 export interface RunOptions {
   readonly env?: NodeJS.ProcessEnv;
-  readonly input?: string | Uint8Array;
+  /** What its stdin brings; a stream may go on for as long as it is read. */
+  readonly input?: string | Uint8Array | Readable;
   readonly nodeOptions?: ReadonlyArray<string>;
   readonly entry?: string;
   /** Where it is given. */
@@ -85,7 +87,8 @@ export const run = (args: ReadonlyArray<string>, options: RunOptions = {}): Prom
     child.on("error", reject);
     child.on("close", (code) => resolve({ code, stdout, stderr }));
     child.stdin.on("error", () => {});
-    child.stdin.end(options.input ?? "");
+    if (options.input instanceof Readable) options.input.pipe(child.stdin);
+    else child.stdin.end(options.input ?? "");
   });
 
 /** The same command line without a process. One at a time: stdout and stderr are this process's. */

@@ -4,6 +4,7 @@ import process from "node:process";
 import type { Command } from "commander";
 import * as Arguments from "../Arguments.ts";
 import { act, define, withState } from "../Command.ts";
+import * as Explain from "../daemon/Explain.ts";
 import type { StateOptions } from "../daemon/Profile.ts";
 import { withDaemon } from "../daemon/Running.ts";
 import { sendPost, waitsOf } from "../daemon/Sending.ts";
@@ -22,7 +23,7 @@ const textOf = async (text: string | undefined): Promise<string> => {
   if (text === undefined && process.stdin.isTTY) {
     throw misused("there is no text to send", next);
   }
-  return Stdin.text(next);
+  return Stdin.text({ next, tooLong: Explain.ofReason("content-invalid") });
 };
 
 export const send = (parent: Command): void => {

@@ -16,21 +16,23 @@ import { Failure, failed, misused } from "../Failure.ts";
 import * as Stdin from "../Stdin.ts";
 import { random } from "./Profile.ts";
 
+const noInvite = (): Failure =>
+  misused("that is no invite", "It begins with shn1_ and is one long word: copy all of it from its sender.");
+
 const readInvite = (text: string): Invite.Invite => {
   try {
     return Invite.decode(text.trim());
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    throw misused(
-      "that is no invite",
-      "It begins with shn1_ and is one long word: copy all of it from its sender.",
-    );
+    throw noInvite();
   }
 };
 
 /** The invite of an argument, or of stdin for `-`: an argument is seen by whoever lists the machine's processes. */
 export const inviteOf = async (argument: string): Promise<Invite.Invite> =>
-  readInvite(argument === "-" ? await Stdin.text("Pipe the invite in.") : argument);
+  readInvite(
+    argument === "-" ? await Stdin.text({ next: "Pipe the invite in.", tooLong: noInvite() }) : argument,
+  );
 
 /** Whether the folder has a configuration, and so a network. */
 export const isPinned = (folder: StateFolder): boolean =>

@@ -61,7 +61,7 @@ describe("join", () => {
       expect(lastJson(move)).toMatchObject({ kind: "moved" });
       const init = await run(["init", "-", "--state", join(root, "piped-keys"), "--json"], { input: secret });
       expect(lastJson(init)).toMatchObject({ created: true });
-      for (const input of ["", "\n", "shn1_x"]) {
+      for (const input of ["", "\n", "shn1_x", `${secret}${" ".repeat(300_000)}`]) {
         const refused = await run(["join", "-", "--name", "piped-agent", "--state", state, "--json"], {
           input,
         });

@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
@@ -130,6 +131,27 @@ describe("the tool commands", () => {
     for (const bad of ["", "\n", "\r\n", Buffer.from([0x68, 0xe9, 0x0a])]) {
       const refused = await run(["send", "agent:ada-agent", "-", "--state", bob, "--json"], { input: bad });
       expect([refused.code, failureOf(refused).reason]).toEqual([2, "usage"]);
+    }
+  });
+
+  verifies(["RUN-19", "RUN-306"], "what never ends is read no further than a text can go on", async () => {
+    const endless = function* () {
+      for (;;) yield Buffer.alloc(65_536, "x");
+    };
+    for (const [args, ends] of [
+      [
+        ["send", "agent:ada-agent"],
+        [1, "content-invalid"],
+      ],
+      [
+        ["join", "-", "--name", "bob-agent"],
+        [2, "usage"],
+      ],
+    ] as const) {
+      const input = Readable.from(endless());
+      const refused = await run([...args, "--state", bob, "--json"], { input });
+      input.destroy();
+      expect([refused.code, failureOf(refused).reason]).toEqual(ends);
     }
   });
 
