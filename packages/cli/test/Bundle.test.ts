@@ -10,7 +10,7 @@ import { parseSync, Visitor } from "vite";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { version } from "../src/Version.ts";
 import { failureOf, lastJson, repositoryRoot, run, serve, temporaryFolder } from "./Binary.ts";
-import { olderNodes, pretending, startedWith, tooOld, withoutSqlite } from "./OlderNodes.ts";
+import { expectTooOld, olderNodes, pretending, tooOld, withoutSqlite } from "./OlderNodes.ts";
 
 const runFile = promisify(execFile);
 
@@ -106,13 +106,7 @@ describe("the single file", () => {
     "RUN-247",
     "C57 says in one sentence that an older Node is older, and writes nothing",
     (context) => {
-      for (const node of olderNodes(context)) {
-        const { message, next } = tooOld(node.version);
-        const refused = { code: 2, stdout: "", stderr: `error: ${message}: ${next}\n`, written: [] };
-        expect(startedWith(node, program, ["demo"])).toEqual(refused);
-        const stderr = `${JSON.stringify({ error: tooOld(node.version) })}\n`;
-        expect(startedWith(node, program, ["demo", "--json"])).toEqual({ ...refused, stderr });
-      }
+      expectTooOld(olderNodes(context), program);
     },
   );
 

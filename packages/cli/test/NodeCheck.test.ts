@@ -8,7 +8,7 @@ import { describe, expect } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { version } from "../src/Version.ts";
 import { failureOf, run, temporaryFolder } from "./Binary.ts";
-import { olderNodes, pretending, startedWith, tooOld, withoutSqlite } from "./OlderNodes.ts";
+import { expectTooOld, olderNodes, pretending, tooOld, withoutSqlite } from "./OlderNodes.ts";
 
 const command = fileURLToPath(new URL("../bin/social-harness.js", import.meta.url));
 
@@ -17,13 +17,7 @@ describe("the installed command", () => {
     "RUN-247",
     "C57 says in one sentence that an older Node is older, and writes nothing",
     (context) => {
-      for (const node of olderNodes(context)) {
-        const { message, next } = tooOld(node.version);
-        const refused = { code: 2, stdout: "", stderr: `error: ${message}: ${next}\n`, written: [] };
-        expect(startedWith(node, command, ["demo"])).toEqual(refused);
-        const stderr = `${JSON.stringify({ error: tooOld(node.version) })}\n`;
-        expect(startedWith(node, command, ["demo", "--json"])).toEqual({ ...refused, stderr });
-      }
+      expectTooOld(olderNodes(context), command);
     },
   );
 

@@ -5,7 +5,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import process from "node:process";
-import type { TestContext } from "vitest";
+import { expect, type TestContext } from "vitest";
 import { temporaryFolder } from "./Binary.ts";
 
 export interface OlderNode {
@@ -68,4 +68,15 @@ export const startedWith = (node: OlderNode, program: string, words: ReadonlyArr
     env: { PATH: `${dirname(node.path)}${delimiter}/usr/bin${delimiter}/bin`, HOME: home, TMPDIR: home },
   });
   return { code: status, stdout, stderr, written: readdirSync(home) };
+};
+
+/** Each of them ends the program at once in one sentence, which is one JSON object where that is wanted. */
+export const expectTooOld = (nodes: ReadonlyArray<OlderNode>, program: string): void => {
+  for (const node of nodes) {
+    const { message, next } = tooOld(node.version);
+    const refused = { code: 2, stdout: "", stderr: `error: ${message}: ${next}\n`, written: [] };
+    expect(startedWith(node, program, ["demo"])).toEqual(refused);
+    const stderr = `${JSON.stringify({ error: tooOld(node.version) })}\n`;
+    expect(startedWith(node, program, ["demo", "--json"])).toEqual({ ...refused, stderr });
+  }
 };

@@ -142,10 +142,9 @@ const isGone = (pid: number): boolean => {
 /** What a killed start was about to put in place: the keys, or half of them, under a second name. */
 const removeLeftovers = (path: string): void => {
   const [folder, name] = [dirname(path), basename(path)];
-  for (const other of readdirSync(folder)) {
-    const [, pid] = /\.([1-9]\d{0,9})\.new$/.exec(other) ?? [];
-    if (pid !== undefined && other === `${name}.${pid}.new` && isGone(Number(pid)))
-      rmSync(join(folder, other), { force: true });
+  for (const other of readdirSync(folder).filter((one) => one.startsWith(`${name}.`))) {
+    const [, pid] = /^\.([1-9]\d{0,9})\.new$/.exec(other.slice(name.length)) ?? [];
+    if (pid !== undefined && isGone(Number(pid))) rmSync(join(folder, other), { force: true });
   }
 };
 

@@ -11,6 +11,7 @@ import type { Endpoint } from "@social-harness/endpoint/state/EndpointFile";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { act, define, exampleLines, withState } from "../Command.ts";
 import * as Flags from "../daemon/Flags.ts";
+import * as Holding from "../daemon/Holding.ts";
 import * as InForce from "../daemon/InForce.ts";
 import * as Located from "../daemon/Located.ts";
 import { pathOf, type StateOptions } from "../daemon/Profile.ts";
@@ -78,7 +79,7 @@ const configCheck = (parent: Command): void => {
   ).option(testFlag, "as the daemon would get it");
   act<Options, []>(command, async ({ output, options }) => {
     const folder = StateFolder.at(pathOf(options));
-    const daemon = existsSync(folder.path) ? InForce.daemonOf(folder) : null;
+    const daemon = existsSync(folder.path) ? Holding.daemonOf(folder) : null;
     const { settings, configuration, firewallRules } = StartCheck.check({
       folder,
       sources: Flags.sourcesOf(options),

@@ -7,7 +7,7 @@ import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
 import * as Arguments from "../Arguments.ts";
 import { act, define, withState } from "../Command.ts";
-import * as InForce from "../daemon/InForce.ts";
+import * as Holding from "../daemon/Holding.ts";
 import { pathOf, type StateOptions } from "../daemon/Profile.ts";
 import * as Daemon from "../doctor/Daemon.ts";
 import type { Finding } from "../doctor/Finding.ts";
@@ -24,7 +24,7 @@ interface Options extends StateOptions {
 
 const examine = async (options: Options): Promise<ReadonlyArray<Finding>> => {
   const folder = StateFolder.at(pathOf(options));
-  const daemon = existsSync(folder.path) ? InForce.daemonOf(folder) : null;
+  const daemon = existsSync(folder.path) ? Holding.daemonOf(folder) : null;
   const { findings, identity, configuration, registered } = await Folder.examine(folder, daemon);
   const isThere = identity !== null || configuration !== null;
   const beyond = isThere

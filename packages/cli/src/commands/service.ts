@@ -73,8 +73,7 @@ const demandReady = async (service: Service, { active, pid }: Standing, options:
   if (!existsSync(path)) throw failed("no-folder", `there is no folder ${path}`, joinFirst);
   // The service gets none of this environment, so only the file counts.
   const configuration = Configuration.load(folder, {});
-  // A start makes what is missing.
-  const bad = Tokens.troublesOf(folder, configuration.mode).find(({ reason }) => reason !== "missing");
+  const [bad] = Tokens.troublesAtStart(folder, configuration.mode);
   if (bad !== undefined) throw bad;
   await demandStartable(folder, configuration, false);
   const holder = holderOf(options);

@@ -5,29 +5,13 @@
 import { existsSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import * as EndpointFile from "@social-harness/endpoint/state/EndpointFile";
-import * as Lock from "@social-harness/endpoint/state/Lock";
 import * as StartSecret from "@social-harness/endpoint/state/StartSecret";
-import { StateError } from "@social-harness/endpoint/state/StateError";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { unreachable } from "../Failure.ts";
+import * as Holding from "./Holding.ts";
 import { joinFirst, pathOf, random, type StateOptions } from "./Profile.ts";
 
 const start = "Start it with `social-harness daemon`.";
-
-/**
- * As `Lock.look`, at once. A lock that is not there, or that a disk which takes no change lets nobody try, says nothing of
- * who holds it: then the proof decides alone.
- */
-const holderOf = (folder: StateFolder.StateFolder): Lock.Holder | null => {
-  const unseen: Lock.Holder = { kind: "unseen" };
-  if (!existsSync(folder.lock)) return unseen;
-  try {
-    return Lock.look(folder, 0);
-  } catch (error) {
-    if (error instanceof StateError) return unseen;
-    throw error;
-  }
-};
 
 /**
  * Where the daemon that holds the folder says it can be reached. Asks nobody. Throws a `Failure` with exit code 3 when there
@@ -44,7 +28,8 @@ export const find = (options: StateOptions): EndpointFile.Endpoint => {
     );
   }
   if (endpoint === null) throw unreachable("daemon-not-running", `no daemon runs on ${folder.path}`, start);
-  const holder = holderOf(folder);
+  // Where that says nothing, the proof decides alone.
+  const holder = Holding.holderOf(folder, 0);
   if (holder === null) {
     throw unreachable(
       "daemon-not-running",
@@ -52,7 +37,7 @@ export const find = (options: StateOptions): EndpointFile.Endpoint => {
       start,
     );
   }
-  if (holder.kind === "process" && (holder.pid !== endpoint.pid || holder.born !== endpoint.born)) {
+  if (holder.kind === "process" && !Holding.isOf(holder, endpoint)) {
     throw unreachable(
       "daemon-not-ready",
       `the daemon with pid ${holder.pid} holds ${folder.path} and is not ready yet`,

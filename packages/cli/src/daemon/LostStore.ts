@@ -1,7 +1,6 @@
 // A folder from which an agent was registered and that has lost its store. Serving a new store in its place would be silent
 // about the loss, and an owner with a backup would never come to use it. Implements RUN-262 and RUN-263.
 
-import { statSync } from "node:fs";
 import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
 import * as StoreFile from "@social-harness/endpoint/store/StoreFile";
 import { failed, ofUnknown } from "../Failure.ts";
@@ -12,16 +11,13 @@ export const ways = (agentName: string): string =>
   `Where there is a backup, move the folder away and \`social-harness restore <backup>\`. Else \`social-harness join <invite> --name ${agentName}\`, ` +
   "with an invite of its network, also the spent one, takes its conversations up again from their members.";
 
-/** The first start writes the file's header before anything else is beside it: an empty file holds nothing. */
-const isEmpty = (path: string): boolean => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
-
 /**
  * Throws a `Failure` where the folder asked for an agent and has no store, a `StoreError` where what is lost has left its log
  * behind. Changes nothing.
  */
 export const demandStore = (folder: StateFolder): void => {
   StoreFile.demandWhole(folder.database);
-  if (!isEmpty(folder.database)) return;
+  if (!StoreFile.isEmpty(folder.database)) return;
   const registration = Joining.readRegistration(folder);
   if (registration === null) return;
   const { agentName } = registration;

@@ -1,31 +1,26 @@
 // The port of a daemon: whether it can be had, and who has it. Another endpoint of this program is named by its pid and
 // folder, where that folder lies beside this one or among the profiles. Implements RUN-260 and RUN-269.
 
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { createServer } from "node:net";
-import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import process from "node:process";
-import * as EndpointFile from "@social-harness/endpoint/state/EndpointFile";
-import * as Lock from "@social-harness/endpoint/state/Lock";
-import { codeOf, StateError } from "@social-harness/endpoint/state/StateError";
+import { codeOf } from "@social-harness/endpoint/state/StateError";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { failed, type Failure } from "../Failure.ts";
+import * as UserFolders from "../UserFolders.ts";
+import * as Holding from "./Holding.ts";
 
 const host = "127.0.0.1";
 /** Folders that are looked into for the one whose daemon has the port. */
 const neighboursMax = 256;
 
-const profiles = (): string =>
-  dirname(
-    StateFolder.defaultPath({
-      profile: "default",
-      home: homedir(),
-      xdgStateHome: process.env["XDG_STATE_HOME"],
-    }),
-  );
+const profiles = (): string | null => {
+  const folder = UserFolders.of("XDG_STATE_HOME");
+  return folder === null ? null : join(folder, "social-harness");
+};
 
-const foldersIn = (path: string): ReadonlyArray<string> => {
+const foldersIn = (path: string | null): ReadonlyArray<string> => {
+  if (path === null) return [];
   try {
     return readdirSync(path)
       .slice(0, neighboursMax)
@@ -35,31 +30,6 @@ const foldersIn = (path: string): ReadonlyArray<string> => {
   }
 };
 
-/** What the folder's daemon wrote down of itself; null where there is none, or where it cannot be read here. */
-const endpointOf = (folder: StateFolder.StateFolder): EndpointFile.Endpoint | null => {
-  try {
-    return EndpointFile.read(folder);
-  } catch (error) {
-    if (error instanceof StateError) return null;
-    throw error;
-  }
-};
-
-/** Whether that process holds the folder. The lock of this very process must not be opened again. */
-const isHeldBy = (folder: StateFolder.StateFolder, pid: number): boolean => {
-  if (pid === process.pid) return true;
-  if (!existsSync(folder.lock)) return false;
-  try {
-    const holder = Lock.look(folder);
-    return holder?.kind === "process" && holder.pid === pid;
-  } catch (error) {
-    if (error instanceof StateError) return false;
-    throw error;
-  }
-};
-
-const portOf = ({ mcpUrl }: EndpointFile.Endpoint): number => Number(new URL(mcpUrl).port);
-
 const neighbourAt = (
   folder: StateFolder.StateFolder,
   port: number,
@@ -68,9 +38,10 @@ const neighbourAt = (
   paths.delete(folder.path);
   for (const path of paths) {
     const other = StateFolder.at(path);
-    const endpoint = endpointOf(other);
-    if (endpoint === null || portOf(endpoint) !== port || !isHeldBy(other, endpoint.pid)) continue;
-    return { pid: endpoint.pid, path };
+    const written = Holding.writtenIn(other);
+    if (written === null || Holding.portOf(written) !== port) continue;
+    const daemon = Holding.daemonOf(other);
+    if (daemon !== null) return { pid: daemon.pid, path };
   }
   return null;
 };
@@ -113,9 +84,9 @@ export const demandFree = async (
   try {
     await tryPort(port);
   } catch (error) {
-    const endpoint = endpointOf(folder);
+    const endpoint = Holding.writtenIn(folder);
     // A daemon of another version may have written what cannot be read here: then nobody can tell before.
-    const mayBeHolders = endpoint === null || (endpoint.pid === holder && portOf(endpoint) === port);
+    const mayBeHolders = endpoint === null || (endpoint.pid === holder && Holding.portOf(endpoint) === port);
     if (codeOf(error) === "EADDRINUSE" && holder !== null && mayBeHolders) return;
     throw explained(folder, port, error);
   }

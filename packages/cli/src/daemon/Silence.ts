@@ -1,26 +1,15 @@
 // A daemon that holds its folder and answers nobody: it stands still, or is stuck. Starting another one would be refused,
 // so whoever was not answered is told of the one that is there. Implements RUN-266.
 
-import { existsSync } from "node:fs";
 import process from "node:process";
-import * as EndpointFile from "@social-harness/endpoint/state/EndpointFile";
-import * as Lock from "@social-harness/endpoint/state/Lock";
-import { StateError } from "@social-harness/endpoint/state/StateError";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { Failure } from "../Failure.ts";
+import * as Holding from "./Holding.ts";
 
 /** The process that holds the folder and said that it is ready, where it is another one. */
 export const holderOf = (folder: StateFolder.StateFolder): number | null => {
-  try {
-    const endpoint = EndpointFile.read(folder);
-    // Whoever holds a lock gives it away by looking at it.
-    if (endpoint === null || endpoint.pid === process.pid || !existsSync(folder.lock)) return null;
-    const holder = Lock.look(folder);
-    return holder?.kind === "process" ? holder.pid : null;
-  } catch (error) {
-    if (error instanceof StateError) return null;
-    throw error;
-  }
+  const holder = Holding.writtenIn(folder) === null ? null : Holding.holderOf(folder);
+  return holder?.kind === "process" && holder.pid !== process.pid ? holder.pid : null;
 };
 
 /** What a request to the daemon of that folder failed with, in better words where the daemon is there all the same. */

@@ -50,9 +50,7 @@ const tokenProblems = (
   running: Configuration.Mode | null,
   configured: Configuration.Mode | null,
 ): ReadonlyArray<Failure> => {
-  const atStart = Tokens.troublesOf(folder, configured ?? running ?? "trusted-local").filter(
-    ({ reason }) => reason !== "missing",
-  );
+  const atStart = Tokens.troublesAtStart(folder, configured ?? running ?? "trusted-local");
   const now = running === null ? [] : Tokens.troublesOf(folder, running);
   const known = new Set(now.map(({ message }) => message));
   return [...now, ...atStart.filter(({ message }) => !known.has(message))].map(ofUnknown);

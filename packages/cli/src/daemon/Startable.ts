@@ -1,7 +1,6 @@
 // What keeps a daemon from starting, found out without starting one, perhaps while another one still holds the folder:
 // everything that a start refuses but its lock and its port. Changes nothing. Implements RUN-260 and RUN-281.
 
-import { existsSync, statSync } from "node:fs";
 import * as TestCallbacks from "@social-harness/endpoint/callbacks/TestCallbacks";
 import type { Configuration } from "@social-harness/endpoint/state/Configuration";
 import * as Identity from "@social-harness/endpoint/state/Identity";
@@ -9,6 +8,7 @@ import { StateError } from "@social-harness/endpoint/state/StateError";
 import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
 import * as Sample from "@social-harness/endpoint/store/Sample";
 import { StoreError } from "@social-harness/endpoint/store/StoreError";
+import * as StoreFile from "@social-harness/endpoint/store/StoreFile";
 import * as StoreFault from "@social-harness/endpoint/store/StoreFault";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { failed } from "../Failure.ts";
@@ -33,8 +33,6 @@ const demandDisk = ({ path, lock }: StateFolder): void => {
   }
 };
 
-const hasStore = ({ database }: StateFolder): boolean => existsSync(database) && statSync(database).size > 0;
-
 /** Rejects with what the start would reject with, where that can be known before. */
 export const demandStartable = async (
   folder: StateFolder,
@@ -46,7 +44,7 @@ export const demandStartable = async (
   TestCallbacks.read(folder, allowTestCallbacks);
   LostStore.demandStore(folder);
   demandDisk(folder);
-  if (!hasStore(folder)) return;
+  if (StoreFile.isEmpty(folder.database)) return;
   try {
     await Sample.asAtStart(folder.database, identity, { verifier: Ed25519.verifier, registryKey });
   } catch (error) {

@@ -22,22 +22,14 @@ import type { StateOptions } from "../daemon/Profile.ts";
 import { count } from "../Output.ts";
 import { standingWords } from "../text/Webhooks.ts";
 import { connectionOf } from "./Connection.ts";
-import { broken, type Check, type Finding, guarded, ofError, ok, skipped, warning } from "./Finding.ts";
+import { broken, checks, type Finding, guarded, ofError, ok, skipped, warning } from "./Finding.ts";
 
 export interface DaemonOptions extends StateOptions {
   /** Whom to ask, beside this agent itself. */
   readonly peer?: AgentName;
 }
 
-const after: ReadonlyArray<Check> = [
-  "version",
-  "settings",
-  "mcp",
-  "connection",
-  "standing",
-  "webhook",
-  "canary",
-];
+const after = checks.slice(checks.indexOf("version"), checks.indexOf("peer"));
 
 /** What would take the port that a start would want; a look that connects cannot be in a start's way. */
 const isTaken = (port: number): Promise<boolean> =>
@@ -239,17 +231,6 @@ const readinessOf = async (
   }
 };
 
-/** Its MCP endpoint; null where it holds the folder and leaves the first question without an answer: it is asked no more. */
-const mcpOrMute = async (served: Served, folder: StateFolder, pid: number): Promise<Finding | null> => {
-  try {
-    return await mcpOf(served);
-  } catch (error) {
-    const isSilent = Failure.ofUnknown(error).reason === "daemon-unreachable";
-    const holder = isSilent ? Lock.look(folder) : null;
-    return holder?.kind === "process" && holder.pid === pid ? null : ofError("mcp", error);
-  }
-};
-
 export const examine = async (
   options: DaemonOptions,
   folder: StateFolder,
@@ -275,8 +256,7 @@ export const examine = async (
   }
   const { pid, version: theirs, mcpUrl, mode } = found;
   const served: Served = { path: folder.path, mcpUrl, mode };
-  const mcp = await mcpOrMute(served, folder, pid);
-  if (mcp === null) return [mute(pid), ...unasked];
+  const mcp = await guarded("mcp", () => mcpOf(served));
   const { health, connection } = await readinessOf(served);
   const silence = "the daemon did not say how it stands";
   const findings = [

@@ -46,7 +46,7 @@ const folderOf = (folder: StateFolder): Finding => {
 const tokensOf = (folder: StateFolder, mode: Configuration.Mode, isServed: boolean): Finding => {
   if (!isServed && !existsSync(folder.ownerToken))
     return skipped("tokens", "the daemon makes them when it starts first");
-  const [trouble] = Tokens.troublesOf(folder, mode).filter(({ reason }) => isServed || reason !== "missing");
+  const [trouble] = isServed ? Tokens.troublesOf(folder, mode) : Tokens.troublesAtStart(folder, mode);
   if (trouble !== undefined) throw trouble;
   const which = mode === "credentials" ? "both can be used" : "the owner's token can be used";
   return ok("tokens", `${which}, mode ${mode}`);

@@ -9,7 +9,7 @@ const columns = (title: string, rows: Rows): string => {
 };
 
 const traces = ["OTEL_EXPORTER_OTLP_ENDPOINT", "turns traces on (docs/monitoring.md)"] as const;
-const toldToStop = ["0", "it was told to stop: SIGTERM, SIGINT"] as const;
+const toldToStop = ["0", "it was told to stop: SIGTERM, SIGINT, SIGHUP"] as const;
 const wrongUsage = [
   "2",
   "a wrong command line, or a Node that is too old: starting it again does not help",

@@ -105,9 +105,13 @@ export const ownerOf = (folder: StateFolder, mode: Mode): string => {
   throw troubles.find(({ holders }) => holders.includes("owner"))?.error ?? missing(folder.ownerToken);
 };
 
-/** What keeps the tokens of the mode from being good; a start makes those that are missing. */
+/** What keeps the tokens of the mode from being good. */
 export const troublesOf = (folder: StateFolder, mode: Mode): ReadonlyArray<StateError> =>
   read(folder, mode).troubles.map(({ error }) => error);
+
+/** Those of them that a start does not mend by making the file. */
+export const troublesAtStart = (folder: StateFolder, mode: Mode): ReadonlyArray<StateError> =>
+  troublesOf(folder, mode).filter(({ reason }) => reason !== "missing");
 
 /** Reads the tokens at each call, and says each trouble once for as long as it lasts. */
 export const reader = (

@@ -53,6 +53,9 @@ const followed = (path: string): string => {
   }
 };
 
+/** Whether there is no store yet: a first start writes the file's header before anything else is beside it. */
+export const isEmpty = (path: string): boolean => (sizeOf(path) ?? 0) === 0;
+
 /** Refuses what is left of a store whose file is lost or cut off. Throws `StoreError`; touches nothing. */
 export const demandWhole = (path: string): void => {
   const file = followed(path);

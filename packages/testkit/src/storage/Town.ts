@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { Health } from "@social-harness/endpoint/operations/Health";
+import { Refused } from "../faults/Client.ts";
 import * as Endpoint from "../faults/Endpoint.ts";
 import * as Process from "../faults/Process.ts";
 import * as Services from "../faults/Services.ts";
@@ -61,6 +62,16 @@ export const readiness = async ({
   const answer = await fetch(new URL("/readyz", mcpUrl), { headers: { authorization: `Bearer ${token}` } });
   return { status: answer.status, standing: (await answer.json()) as Health };
 };
+
+/** The closed reason that a call is refused with; `taken` where it is not. */
+export const reasonOf = (call: Promise<unknown>): Promise<string> =>
+  call.then(
+    () => "taken",
+    (error: unknown) => {
+      if (error instanceof Refused) return error.reason;
+      throw error;
+    },
+  );
 
 /** The lines of level warn and error of the daemon's log, the older files left out. */
 export const complaints = ({ state }: Endpoint.Endpoint): ReadonlyArray<Readonly<Record<string, unknown>>> =>

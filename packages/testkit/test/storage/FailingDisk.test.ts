@@ -4,20 +4,10 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { Refused } from "@social-harness/testkit/faults/Client";
 import type { Endpoint } from "@social-harness/testkit/faults/Endpoint";
 import * as FaultyDisk from "@social-harness/testkit/storage/FaultyDisk";
 import * as Town from "@social-harness/testkit/storage/Town";
 import { verifies } from "@social-harness/testkit/Verifies";
-
-const reasonOf = (call: Promise<unknown>): Promise<string> =>
-  call.then(
-    () => "taken",
-    (error: unknown) => {
-      if (error instanceof Refused) return error.reason;
-      throw error;
-    },
-  );
 
 /** Ann on a disk that fails when told to, Bob on a sound one. */
 const setUp = async (folder: string, disk: FaultyDisk.FaultyDisk) => {
@@ -50,9 +40,9 @@ describe.each([
       const [before] = await Town.inbox(ann);
       disk.fail(fault);
       const acknowledged = () =>
-        reasonOf(ann.client.call("acknowledge_delivery", { deliveryToken: before?.token }));
+        Town.reasonOf(ann.client.call("acknowledge_delivery", { deliveryToken: before?.token }));
       expect(await acknowledged()).toBe("persistence-failed");
-      expect(await reasonOf(send(ann, "agent:bob", "to bob"))).toBe("persistence-failed");
+      expect(await Town.reasonOf(send(ann, "agent:bob", "to bob"))).toBe("persistence-failed");
       const waiting = send(bob, "agent:ann", "to ann");
       expect((await Town.inbox(ann)).map(({ text }) => text)).toEqual(["before"]);
       expect((await ann.client.call("search_conversations", {})).addresses).toEqual(["agent:bob"]);
@@ -97,7 +87,7 @@ verifies(
     disk.fail({ which: "reads", by: "EIO" });
     const answers = await Promise.all(
       Array.from({ length: 4 }, () =>
-        reasonOf(ann.client.call("read_conversation", { address: "agent:bob" })),
+        Town.reasonOf(ann.client.call("read_conversation", { address: "agent:bob" })),
       ),
     );
     expect(new Set(answers)).toEqual(new Set(["persistence-failed"]));

@@ -2,22 +2,11 @@
 
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import { Refused } from "@social-harness/testkit/faults/Client";
 import * as Process from "@social-harness/testkit/faults/Process";
 import { binary } from "@social-harness/testkit/faults/Services";
 import * as SmallDisk from "@social-harness/testkit/storage/SmallDisk";
 import * as Town from "@social-harness/testkit/storage/Town";
 import { verifies } from "@social-harness/testkit/Verifies";
-
-/** The closed reason that a call is refused with. */
-const reasonOf = (call: Promise<unknown>): Promise<string> =>
-  call.then(
-    () => "taken",
-    (error: unknown) => {
-      if (error instanceof Refused) return error.reason;
-      throw error;
-    },
-  );
 
 /** Two agents, one of them on a disk of twelve megabytes; or why there can be no such disk here. */
 const annOnASmallDisk = async () => {
@@ -51,12 +40,12 @@ verifies(
     expect(before?.text).toBe("before");
 
     disk.fill();
-    expect(await reasonOf(ann.client.call("send_message", say("agent:bob", "no room", "a1")))).toBe(
+    expect(await Town.reasonOf(ann.client.call("send_message", say("agent:bob", "no room", "a1")))).toBe(
       "persistence-failed",
     );
-    expect(await reasonOf(ann.client.call("acknowledge_delivery", { deliveryToken: before?.token }))).toBe(
-      "persistence-failed",
-    );
+    expect(
+      await Town.reasonOf(ann.client.call("acknowledge_delivery", { deliveryToken: before?.token })),
+    ).toBe("persistence-failed");
     const waiting = Promise.all(
       ["one", "two", "three"].map((text) => bob.client.call("send_message", say("agent:ann", text, text))),
     );

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import * as Identity from "@social-harness/endpoint/state/Identity";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
-import { Refused } from "@social-harness/testkit/faults/Client";
 import type { Endpoint } from "@social-harness/testkit/faults/Endpoint";
 import * as Plan from "@social-harness/testkit/faults/Plan";
 import * as Process from "@social-harness/testkit/faults/Process";
@@ -13,15 +12,6 @@ import { binary } from "@social-harness/testkit/faults/Services";
 import * as PowerCut from "@social-harness/testkit/storage/PowerCut";
 import * as Town from "@social-harness/testkit/storage/Town";
 import { verifies } from "@social-harness/testkit/Verifies";
-
-const reasonOf = (call: Promise<unknown>): Promise<string> =>
-  call.then(
-    () => "taken",
-    (error: unknown) => {
-      if (error instanceof Refused) return error.reason;
-      throw error;
-    },
-  );
 
 const standsAs = (agent: Endpoint, reason: string | null) => async () =>
   (await Town.readiness(agent)).standing.storeTrouble?.reason === (reason ?? undefined);
@@ -44,10 +34,10 @@ verifies(
       // Nobody asks anything of it meanwhile.
       await Town.eventually("it has seen it", standsAs(ann, "gone"));
       const waiting = send(bob, "agent:ann", `while ${index} was away`);
-      expect(await reasonOf(send(ann, "agent:bob", `in vain ${index}`))).toBe("persistence-failed");
-      expect(await reasonOf(ann.client.call("acknowledge_delivery", { deliveryToken: before?.token }))).toBe(
-        "persistence-failed",
-      );
+      expect(await Town.reasonOf(send(ann, "agent:bob", `in vain ${index}`))).toBe("persistence-failed");
+      expect(
+        await Town.reasonOf(ann.client.call("acknowledge_delivery", { deliveryToken: before?.token })),
+      ).toBe("persistence-failed");
       const { status, standing } = await Town.readiness(ann);
       expect([status, standing.storeTrouble?.explanation]).toEqual([
         503,
