@@ -77,7 +77,7 @@ verifies("RUN-144", "the number of series does not grow with what is said and to
 });
 
 verifies(
-  ["RUN-295", "RUN-296", "RUN-297"],
+  ["RUN-295", "RUN-296", "RUN-297", "RUN-333"],
   "daemon, Registry and Router answer a monitoring in one form, each under a token that opens nothing",
   async () => {
     const [adaDaemon] = daemons as [Served, Served];
@@ -118,6 +118,8 @@ verifies(
       expect(valueOf(pages[service], `${service}_log_usable`)).toBe(1);
       expect(valueOf(pages[service], `${service}_log_bytes`)).toBeGreaterThan(0);
       expect(valueOf(pages[service], `${service}_log_wal_bytes`)).toBeGreaterThanOrEqual(0);
+      expect(valueOf(pages[service], `${service}_log_disk_free_bytes`)).toBeGreaterThan(0);
     }
+    expect(valueOf(pages.daemon, "store_disk_free_bytes")).toBeGreaterThan(0);
   },
 );

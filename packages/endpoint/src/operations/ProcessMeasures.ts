@@ -1,7 +1,9 @@
 // What every serving process shows of itself and of the file that it keeps its work in, as measurements: memory, processor
-// time, since when it runs, its version, and how large the file and its write-ahead log are. Implements RUN-295.
+// time, since when it runs, its version, how large the file and its write-ahead log are, and the room left on their disk.
+// Implements RUN-295 and RUN-333.
 
-import { statSync } from "node:fs";
+import { statfsSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import process from "node:process";
 import * as PrometheusText from "@social-harness/protocol/encoding/PrometheusText";
 
@@ -9,6 +11,24 @@ const { single } = PrometheusText;
 
 /** 0 for a file that is not there. */
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+/** What whoever runs this process may still write there; null where the system does not tell. */
+const roomBeside = (path: string): number | null => {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(path));
+    return bavail * bsize;
+  } catch {
+    return null;
+  }
+};
+
+const roomOf = (name: string, what: string, path: string): ReadonlyArray<PrometheusText.Family> => {
+  const room = roomBeside(path);
+  if (room === null) return [];
+  return [
+    single("gauge", `social_harness_${name}_disk_free_bytes`, `Room left on the disk of the ${what}.`, room),
+  ];
+};
 
 /** `name` is what the file is to the program: `store`, or `router_log`. */
 export const ofFile = (name: string, what: string, path: string): ReadonlyArray<PrometheusText.Family> => [
@@ -19,6 +39,7 @@ export const ofFile = (name: string, what: string, path: string): ReadonlyArray<
     `Size of the ${what}'s write-ahead log.`,
     sizeOf(`${path}-wal`),
   ),
+  ...roomOf(name, what, path),
 ];
 
 /** `startedAt` in epoch milliseconds. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
@@ -105,6 +105,21 @@ verifies("RUN-143", "a page says how the endpoint stands and what it has counted
   expect(series.get("process_start_time_seconds")).toBe(1);
   expect(series.get("process_resident_memory_bytes")).toBeGreaterThan(0);
 });
+
+verifies(
+  "RUN-333",
+  "the room on the store's disk is shown where the system tells it, and left out elsewhere",
+  () => {
+    const roomIn = (path: string): number | undefined =>
+      seriesOf(Metrics.create(1_000).text({ health: healthy, database: join(path, "endpoint.sqlite") })).get(
+        "social_harness_store_disk_free_bytes",
+      );
+    const { bavail, bsize, blocks } = statfsSync(folder);
+    // Others write to the same disk meanwhile.
+    expect(Math.abs((roomIn(folder) ?? Infinity) - bavail * bsize)).toBeLessThan((blocks * bsize) / 10);
+    expect(roomIn(join(folder, "none"))).toBeUndefined();
+  },
+);
 
 verifies("RUN-142", "health and counts are served to the owner's token, under the gate's rules", async () => {
   const owner = { ...noOwner, metrics: () => "a_page 1\n" };
