@@ -8,6 +8,7 @@ import * as Lock from "@social-harness/endpoint/state/Lock";
 import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
 import { failed, ofUnknown, type Failure } from "../Failure.ts";
 import type { Output } from "../Output.ts";
+import * as Holding from "./Holding.ts";
 
 /** Twice what a stop may take. */
 const waitMsMax = 10_000;
@@ -63,11 +64,13 @@ export const stop = async (folder: StateFolder, pid: number): Promise<void> => {
   }
 };
 
-/** The start's failure, where the one before has gone for it: nobody serves the folder now. */
-const leftAlone = (pid: number, error: unknown): Failure => {
+/** The start's failure, where the one before has gone for it: nobody serves the folder now, or a third one that came first. */
+const leftAlone = (folder: StateFolder, pid: number, error: unknown): Failure => {
   const failure = ofUnknown(error);
+  const message = `the daemon with pid ${pid} has stopped for this one, which cannot start: ${failure.message}`;
+  if (Holding.holderOf(folder) !== null) return failure.with({ message });
   return failure.with({
-    message: `the daemon with pid ${pid} has stopped for this one, which cannot start: ${failure.message}`,
+    message,
     next: `${failure.next} Until \`social-harness daemon\` has started, nobody serves this endpoint; nothing is lost meanwhile.`,
   });
 };
@@ -97,6 +100,6 @@ export const replace = async <Running>(
   try {
     return await start();
   } catch (error) {
-    throw leftAlone(pid, error);
+    throw leftAlone(folder, pid, error);
   }
 };

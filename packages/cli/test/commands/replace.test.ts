@@ -110,6 +110,22 @@ verifies("RUN-261", "a start that fails after the other has gone says so and wha
   expect(await ended(gone)).toBe(0);
 });
 
+verifies("RUN-261", "where a third one came first, the failure does not say that nobody serves", async () => {
+  const state = join(root, "ina");
+  await joined(state, "ina-agent");
+  const gone = await startDaemon(state);
+  const start = async (): Promise<never> => {
+    await startDaemon(state);
+    throw failed("state-held", "another one has it", "Leave it.");
+  };
+  const output = Output.create(true);
+  const folder = StateFolder.at(state);
+  await expect(Replacing.replace({ output, folder, start }, () => Promise.resolve())).rejects.toMatchObject({
+    message: `the daemon with pid ${gone.pid} has stopped for this one, which cannot start: another one has it`,
+    next: "Leave it.",
+  });
+});
+
 verifies(
   "RUN-266",
   "one that stands still is named by commands, with what to do",
