@@ -133,7 +133,7 @@ verifies(
     for (const result of results) {
       expect(result).toMatchObject({
         status: "rejected",
-        reason: { name: "LogError", reason: "unavailable" },
+        reason: { name: "LogError", reason: "unavailable", message: expect.stringContaining("disk is full") },
       });
     }
     expect(await log.tail("s")).toBe(1);
@@ -143,6 +143,25 @@ verifies(
   },
 );
 
+verifies("RTR-69", "a commit that fails, though each unit of it worked, fails them all", async () => {
+  const log = openSqliteLog(newPath());
+  // Judged at the commit.
+  log.migrate("owed", [
+    `CREATE TABLE owed_debtor (debtor INTEGER PRIMARY KEY) STRICT;
+     CREATE TABLE owed (debtor INTEGER REFERENCES owed_debtor DEFERRABLE INITIALLY DEFERRED) STRICT`,
+  ]);
+  const insert = log.database.prepare("INSERT INTO owed (debtor) VALUES (?)");
+  const results = await Promise.allSettled([
+    log.append("s", bytesOf("before")),
+    log.transact(() => insert.run(7)),
+    log.append("s", bytesOf("after")),
+  ]);
+  expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+  expect(await log.tail("s")).toBe(0);
+  expect(await log.append("s", bytesOf("again"))).toEqual({ kind: "appended", position: 1 });
+  await log.close();
+});
+
 verifies("RUN-117", "units wait while another process holds the file, and keep their order", async () => {
   const path = newPath();
   const log = openSqliteLog(path);
@@ -150,6 +169,8 @@ verifies("RUN-117", "units wait while another process holds the file, and keep t
   other.exec("BEGIN IMMEDIATE");
   const first = log.append("s", bytesOf("1"));
   const second = log.append("s", bytesOf("2"));
+  // More than one group takes.
+  const more = Array.from({ length: Limits.groupUnitsMax }, (_, i) => log.append("s", bytesOf(`${i + 3}`)));
   // Two looks at the lock: the thread goes on meanwhile.
   await new Promise((resolve) => setTimeout(resolve, 2 * Limits.busyLookEveryMs));
   expect((await log.read("s", 1)).length).toBe(0);
@@ -159,6 +180,7 @@ verifies("RUN-117", "units wait while another process holds the file, and keep t
     { kind: "appended", position: 1 },
     { kind: "appended", position: 2 },
   ]);
+  expect(await Promise.all(more)).toEqual(more.map((_, i) => ({ kind: "appended", position: i + 3 })));
   await log.close();
 });
 

@@ -27,6 +27,7 @@ import * as StateFolder from "../../src/state/StateFolder.ts";
 import * as Database from "../../src/store/Database.ts";
 import { StoreError } from "../../src/store/StoreError.ts";
 import { hasRecovered, votesOf } from "../conversations/Restoring.ts";
+import { alter } from "../store/TemporaryStore.ts";
 import { addresses, readAll, useWrittenStore } from "../store/WrittenStore.ts";
 import { filesIn, writtenFolder } from "./WrittenFolder.ts";
 
@@ -35,6 +36,10 @@ const now = Date.UTC(2026, 0, 2);
 
 const backedUp = async (): Promise<{ readonly around: string; readonly backup: string }> => {
   const folder = writtenFolder(store);
+  // What was on its way at that moment.
+  alter(folder.database, (sqlite) =>
+    sqlite.exec("INSERT INTO outbox (sequence, message_id, envelope) VALUES (1000000, 'msg_x', '{}')"),
+  );
   const around = dirname(folder.path);
   const backup = join(around, "backup");
   await Backup.write(folder, backup, { now });

@@ -12,6 +12,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { verifies } from "@social-harness/testkit/Verifies";
 import { afterEach, beforeEach, expect } from "vitest";
 import * as Log from "../../src/state/Log.ts";
@@ -124,6 +126,24 @@ verifies(["RUN-25", "RUN-116"], "a log that cannot be written stops nothing and 
     ["and on", undefined],
   ]);
   chmodSync(join(root, "logs"), 0o700);
+});
+
+verifies("RUN-116", "half of a line that the disk took stays no part of the log", () => {
+  const writer = fileURLToPath(new URL("./LogWriter.ts", import.meta.url));
+  const bytesMax = 4_096;
+  const words = [
+    `ulimit -f ${bytesMax / 512}; exec "$@"`,
+    "sh",
+    process.execPath,
+    writer,
+    join(root, "logs"),
+  ];
+  execFileSync("/bin/sh", ["-c", ...words], { env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: "1" } });
+  expect(textOf().endsWith("\n")).toBe(true);
+  const lines = linesOf();
+  expect(lines.map(({ event }) => event)).toEqual(lines.map((_, number) => `line ${number}`));
+  // No line is left out that has room: the next one would have been cut.
+  expect(statSync(join(root, "logs", "endpoint.log")).size).toBeGreaterThan(bytesMax - 150);
 });
 
 verifies("RUN-25", "an error's text is kept, and cut when it is long", () => {

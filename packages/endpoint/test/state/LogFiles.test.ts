@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, linkSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { verifies } from "@social-harness/testkit/Verifies";
@@ -55,6 +55,15 @@ verifies("RUN-148", "a follower that comes before the first line, or falls far b
   expect(late.at(-1)).toBe(99);
   expect(late).toEqual(Array.from(late, (_, i) => 100 - late.length + i));
   log.close();
+});
+
+verifies("RUN-147", "a file that moved on between two looks is read once", () => {
+  const log = openLog(10_000);
+  for (let i = 0; i < 3; i++) log.write("info", "line", { i });
+  log.close();
+  // As a rotation leaves it that is seen under its old name first and under its new one then.
+  linkSync(join(folder, LogFiles.nameOf(0)), join(folder, LogFiles.nameOf(1)));
+  expect(numbersOf(LogFiles.open(folder).last(9, all))).toEqual([0, 1, 2]);
 });
 
 verifies("RUN-147", "half a line waits for its end, and a broken one is counted", () => {

@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
 import * as Database from "../../src/store/Database.ts";
 import { StoreError } from "../../src/store/StoreError.ts";
+import { alter } from "./TemporaryStore.ts";
 import { addresses, readAll, refusalOf, useWrittenStore } from "./WrittenStore.ts";
 
 const store = useWrittenStore();
@@ -73,6 +74,34 @@ verifies(
     expect(refused).toBeGreaterThan(0);
   },
 );
+
+verifies("HIS-65", "an index that leads elsewhere is refused at start-up, whichever it is", async () => {
+  const namesOf = (path: string): ReadonlyArray<string> => {
+    let names: ReadonlyArray<string> = [];
+    alter(path, (sqlite) => {
+      const indexes = sqlite.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' ORDER BY name");
+      names = indexes.all().map(({ name }) => String(name));
+    });
+    return names;
+  };
+  const names = namesOf(store.copy());
+  expect(names.length).toBeGreaterThan(10);
+  for (const [i, name] of names.entries()) {
+    const other = names[(i + 1) % names.length] as string;
+    const path = store.copy();
+    alter(path, (sqlite) => {
+      // Their tables and their words stay what they were.
+      sqlite.enableDefensive(false);
+      sqlite.exec("PRAGMA writable_schema = ON");
+      sqlite
+        .prepare(
+          "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = ?) WHERE name = ?",
+        )
+        .run(other, name);
+    });
+    expect((await refusalOf(path, store.trust))?.reason, name).toBe("corrupt");
+  }
+});
 
 verifies(
   ["HIS-65", "MGT-49"],

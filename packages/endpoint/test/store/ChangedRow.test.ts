@@ -210,11 +210,16 @@ verifies(
 
 verifies(["HIS-65", "MGT-47"], "a record that was taken away is missed", async () => {
   for (const place of [0, 1, 4, 7, 8]) {
-    const path = altered(store, (sqlite) => {
-      const row = rowsOf(sqlite, "record")[place] as Row;
-      sqlite.prepare("DELETE FROM record WHERE rowid = ?").run(row["rowid"] as number);
-    });
-    await expectRefused(path, ["history-gap", "persistence-failed"]);
+    for (const isVerified of [false, true]) {
+      const path = store.copy();
+      // Afterwards no signature below the checkpoint is looked at.
+      if (isVerified) expect(await refusalOf(path, store.trust)).toBeNull();
+      alter(path, (sqlite) => {
+        const row = rowsOf(sqlite, "record")[place] as Row;
+        sqlite.prepare("DELETE FROM record WHERE rowid = ?").run(row["rowid"] as number);
+      });
+      await expectRefused(path, ["history-gap", "persistence-failed"]);
+    }
   }
 });
 

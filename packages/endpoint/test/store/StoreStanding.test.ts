@@ -240,6 +240,12 @@ verifies(["RUN-110", "RUN-111"], "a disk is full until it has room, whatever err
   made.fail(ioWrite);
   made.write();
   expect(made.standing.trouble()?.reason).toBe("input-output");
+  // A quota leaves room, to others.
+  const quota = Object.assign(new Error("database or disk is full"), {
+    code: "ERR_SQLITE_ERROR",
+    errcode: 13,
+  });
+  expect(StoreFault.of(quota, temporaryPath())).toBe("full");
 });
 
 verifies("RUN-110", "each way in which SQLite says that another program is in the way is a lock", () => {

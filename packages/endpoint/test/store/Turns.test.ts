@@ -200,6 +200,11 @@ verifies("RUN-114", "work waits for a foreign lock and keeps its order", async (
   await made.turns.run(note("c"));
   await second;
   expect(made.published.flat()).toEqual(["a", "b", "c"]);
+  // More than one turn takes.
+  looks = 0;
+  const names = Array.from({ length: 300 }, (_, number) => `more ${number}`);
+  await Promise.all(names.map((name) => made.turns.run(note(name))));
+  expect(made.published.flat().slice(3)).toEqual(names);
 });
 
 verifies("RUN-114", "a lock that lasts rejects what waits, and soon once the endpoint closes", async () => {

@@ -1,4 +1,4 @@
-// A deliberate bug of the endpoint's surface, and the test that has to notice it.
+// A deliberate bug of what hosts, owners and operators meet, and the test that has to notice it.
 
 import type { Bug } from "./Mutant.ts";
 
@@ -18,6 +18,12 @@ const mcp = "packages/endpoint/test/mcp";
 const firewall = "packages/endpoint/test/firewall";
 const ingress = "packages/endpoint/test/ingress";
 const endpoint = "packages/testkit/test/endpoint";
+const store = "packages/endpoint/test/store";
+const state = "packages/endpoint/test/state";
+const backup = "packages/endpoint/test/backup";
+const daemon = "packages/cli/test/daemon";
+const commands = "packages/cli/test/commands";
+const services = "packages/log/test";
 
 /** Test files by what they are about. */
 export const files = {
@@ -50,7 +56,31 @@ export const files = {
   historyPages: `${operations}/HistoryPages.test.ts`,
   historyEvidence: `${operations}/HistoryEvidence.test.ts`,
   history: `${operations}/History.test.ts`,
-  changedRow: "packages/endpoint/test/store/ChangedRow.test.ts",
+  changedFile: `${store}/ChangedFile.test.ts`,
+  changedRow: `${store}/ChangedRow.test.ts`,
+  database: `${store}/Database.test.ts`,
+  schema: `${store}/Schema.test.ts`,
+  storeFile: `${store}/StoreFile.test.ts`,
+  storeStanding: `${store}/StoreStanding.test.ts`,
+  turns: `${store}/Turns.test.ts`,
+  writeAheadLog: `${store}/WriteAheadLog.test.ts`,
+  leftovers: `${state}/Leftovers.test.ts`,
+  lock: `${state}/Lock.test.ts`,
+  log: `${state}/Log.test.ts`,
+  logFiles: `${state}/LogFiles.test.ts`,
+  stateFolder: `${state}/StateFolder.test.ts`,
+  tokens: `${state}/Tokens.test.ts`,
+  craftedBackup: `${backup}/CraftedBackup.test.ts`,
+  restore: `${backup}/Restore.test.ts`,
+  stagedFolder: `${backup}/StagedFolder.test.ts`,
+  located: `${daemon}/Located.test.ts`,
+  replacing: `${daemon}/Replacing.test.ts`,
+  lostStore: `${commands}/lost-store.test.ts`,
+  replace: `${commands}/replace.test.ts`,
+  logTrouble: `${services}/LogTrouble.test.ts`,
+  sqliteFile: `${services}/SqliteFile.test.ts`,
+  sqliteLog: `${services}/SqliteLog.test.ts`,
+  readiness: `${mcp}/Readiness.test.ts`,
   catalog: `${mcp}/Catalog.test.ts`,
   failures: `${mcp}/Failures.test.ts`,
   malformedCalls: `${mcp}/MalformedCalls.test.ts`,
