@@ -145,7 +145,7 @@ const startLocked = async (
   const verifier = metrics.counting(Ed25519.verifier);
   const trust: Trust = { verifier, registryKey: configuration.registryKey };
   const checked = await check(db, trust);
-  logger("info", "store checked", checked);
+  logger("info", "store checked", { ...checked });
   db.transaction(() => Inbox.prepare(db, random));
   const { proxyEnvironment } = options;
   const proxies = proxyEnvironment === undefined ? {} : { proxyEnvironment };

@@ -127,6 +127,15 @@ const lookAt = (path: string, busyMs: number): void => {
   }
 };
 
+/** The store as it is at one moment. */
+export interface Snapshot extends Database {
+  /**
+   * Lets this moment go: the next read takes another. What is read in the meantime keeps the write-ahead log from being
+   * folded, so whoever reads for long does this often.
+   */
+  readonly release: () => void;
+}
+
 /** Reads come from one snapshot from here on: it is taken with the first of them, which looks at the schema. */
 const prepareSnapshot = (sqlite: DatabaseSync): void => {
   sqlite.exec("BEGIN");
@@ -137,9 +146,10 @@ const prepareSnapshot = (sqlite: DatabaseSync): void => {
  * Opens the store as it is at this moment, for reading alone: beside a daemon that goes on writing, or without one. Every
  * write fails. Throws `StoreError`.
  */
-export const openSnapshot = (path: string, busyMs = 5_000): Database => {
+export const openSnapshot = (path: string, busyMs = 5_000): Snapshot => {
   StoreFile.demandWhole(path);
-  return databaseOf(opened(asReadable(path), { timeout: busyMs, readOnly: true }, prepareSnapshot));
+  const sqlite = opened(asReadable(path), { timeout: busyMs, readOnly: true }, prepareSnapshot);
+  return { ...databaseOf(sqlite), release: () => sqlite.exec("COMMIT; BEGIN") };
 };
 
 /**

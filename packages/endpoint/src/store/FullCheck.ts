@@ -1,12 +1,12 @@
-// Every check that a store has, on all of it at once and from outside: the start-up check without its checkpoint, on a
-// snapshot that nobody's writes disturb and that writes nothing itself. Implements HIS-117.
+// Every check that a store has, on all of it and from outside: the start-up check without its checkpoint, beside a daemon
+// that goes on writing, whose write-ahead log is not kept from being folded meanwhile. Writes nothing itself. Implements
+// HIS-117 and RUN-334.
 
 import type { MessageAddress } from "@social-harness/protocol/address/Address";
 import type { RecordHash } from "@social-harness/protocol/identity/Identifier";
 import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
-import { stateOf } from "../conversations/ConversationRows.ts";
 import * as Database from "./Database.ts";
-import { check } from "./StartUpCheck.ts";
+import { check, type WalkedConversation } from "./StartUpCheck.ts";
 
 /** A conversation with certified history, as the owner of the store names it. */
 export interface CheckedConversation {
@@ -15,20 +15,32 @@ export interface CheckedConversation {
   readonly headRecordHash: RecordHash;
 }
 
-/** Conversations in the order of their addresses. Rejects with `StoreError`. */
+const addressOf = (db: Database.Database, { conversationId }: WalkedConversation): MessageAddress =>
+  db.get("SELECT address FROM conversation WHERE conversation_id = ?", conversationId)?.[
+    "address"
+  ] as MessageAddress;
+
+/**
+ * Conversations in the order of their addresses, each up to the record at which its own check ended. Rejects with `StoreError`.
+ */
 export const checkEverything = async (
   path: string,
   trust: Trust,
 ): Promise<ReadonlyArray<CheckedConversation>> => {
   const db = Database.openSnapshot(path);
   try {
-    await check(db, trust, "everything");
-    return db.all("SELECT * FROM conversation ORDER BY address").flatMap((row) => {
-      const { head } = stateOf(row);
-      if (head === null) return [];
-      const address = row["address"] as MessageAddress;
-      return [{ address, records: head.height + 1, headRecordHash: head.recordHash }];
+    const checked: Array<CheckedConversation> = [];
+    await check(db, trust, {
+      scope: "everything",
+      release: db.release,
+      onWalked: (walked) =>
+        checked.push({
+          address: addressOf(db, walked),
+          records: walked.head.height + 1,
+          headRecordHash: walked.head.recordHash,
+        }),
     });
+    return checked.toSorted((one, other) => (one.address < other.address ? -1 : 1));
   } finally {
     db.close();
   }

@@ -48,7 +48,7 @@ export const asAtStart = async (
 ): Promise<{ readonly card: AgentCard | null; readonly records: number }> => {
   const db = Database.openSnapshot(path);
   try {
-    const { records } = await check(db, trust, "looking");
+    const { records } = await check(db, trust, { scope: "looking", release: db.release });
     return { card: boundCard(db, identity), records };
   } finally {
     db.close();

@@ -8,7 +8,7 @@ import * as Reanchor from "@social-harness/protocol/history/Reanchor";
 import { RecordError } from "@social-harness/protocol/history/RecordError";
 import type { ChainHead, Trust } from "@social-harness/protocol/history/VerifyRecord";
 import * as AgentCard from "@social-harness/protocol/identity/AgentCard";
-import type { AnchorHash, ConversationId } from "@social-harness/protocol/identity/Identifier";
+import type { AnchorHash, ConversationId, RecordHash } from "@social-harness/protocol/identity/Identifier";
 import {
   allIds,
   checkOpenWork,
@@ -40,14 +40,14 @@ const damagedStore = (what: string): StoreError =>
     "restore it from a backup, nothing has been changed or deleted",
   );
 
-/** Records of one conversation that are verified in one go: bounded memory, and enough for the thread pool. */
+/** Records of one conversation that are read and verified in one go: bounded memory, and enough for the thread pool. */
 const batchMax = 64;
 
 interface Walk {
   readonly conversationId: ConversationId;
   height: number;
   sequence: number;
-  recordHash: string | null;
+  recordHash: RecordHash | null;
   unverified: Array<HistoryRecord>;
   head: ChainHead | null;
 }
@@ -58,19 +58,40 @@ interface Walk {
  */
 export type Scope = "since-checkpoint" | "looking" | "everything";
 
+/** Where a conversation's records ended when they had been walked. */
+export interface WalkedConversation {
+  readonly conversationId: ConversationId;
+  readonly head: Pick<ChainHead, "height" | "recordHash">;
+}
+
+export interface Checked {
+  readonly records: number;
+  /** Of which signatures were verified. */
+  readonly verified: number;
+}
+
+export interface CheckOptions {
+  readonly scope?: Scope;
+  /**
+   * Called between two reads, where what is read next may be newer: of a store that somebody else writes to no more than a
+   * page has to stay as it was.
+   */
+  readonly release?: () => void;
+  /** Called for each conversation with records, in no order. */
+  readonly onWalked?: (walked: WalkedConversation) => void;
+}
+
 /**
  * Checks the whole store. Throws `StoreError`, with reason `corrupt` when anything is not as it was stored; returns how
  * many records it walked and verified.
  */
-export const check = async (
-  db: Database,
-  trust: Trust,
-  scope: Scope = "since-checkpoint",
-): Promise<{ readonly records: number; readonly verified: number }> => {
+export const check = async (db: Database, trust: Trust, options: CheckOptions = {}): Promise<Checked> => {
+  const { release = () => {} } = options;
   try {
     checkFile(db);
+    release();
     checkCards(db, trust);
-    return await checkConversations(db, trust, scope);
+    return await checkConversations(db, trust, { ...options, release });
   } catch (error) {
     throw explained(error);
   }
@@ -103,40 +124,78 @@ const checkCards = (db: Database, { verifier, registryKey }: Trust): void => {
 const checkConversations = async (
   db: Database,
   trust: Trust,
-  scope: Scope,
-): Promise<{ readonly records: number; readonly verified: number }> => {
+  options: CheckOptions & { readonly release: () => void },
+): Promise<Checked> => {
+  const { scope = "since-checkpoint", onWalked } = options;
   const checkpoint = Settings.integer(db, "verified_sequence");
+  const walking = {
+    db,
+    trust,
+    release: options.release,
+    verifyAfter: scope === "everything" ? 0 : checkpoint,
+  };
   let records = 0;
   let verified = 0;
   let lastSequence = 0;
   for (const conversationId of allIds(db)) {
-    const state = stateOf(rowOf(db, conversationId) as Row);
-    const anchors = AnchorRows.hashesOf(db, conversationId);
-    checkOpenWork(db, conversationId, state, anchors);
-    const walk = start(conversationId);
-    for (const row of db.iterate(
-      `SELECT ${RecordRows.columns} FROM record WHERE conversation_id = ? ORDER BY height`,
-      conversationId,
-    )) {
-      const record = RecordRows.decode(row);
-      follow(walk, record, Number(row["sequence"]));
-      if (!areKept(anchors, record))
-        throw corrupt(conversationId, "stands under an anchor that is not there");
-      records++;
-      if (scope === "everything" || walk.sequence > checkpoint) walk.unverified.push(record);
-      if (walk.unverified.length >= batchMax) verified += await verify(db, trust, walk);
-    }
-    verified += await verify(db, trust, walk);
-    lastSequence = Math.max(lastSequence, walk.sequence);
-    if (walk.recordHash !== (state.head?.recordHash ?? null)) {
-      throw corrupt(conversationId, "does not end at the head that its state names");
-    }
+    const walked = await walkConversation(walking, conversationId);
+    records += walked.height + 1;
+    verified += walked.verified;
+    lastSequence = Math.max(lastSequence, walked.sequence);
+    const { height, recordHash } = walked;
+    if (recordHash !== null) onWalked?.({ conversationId, head: { height, recordHash } });
   }
   if (checkpoint > lastSequence) throw damagedStore("it holds less than what was verified of it");
   if (scope === "since-checkpoint" && lastSequence > checkpoint) {
     db.transaction(() => Settings.put(db, "verified_sequence", lastSequence));
   }
   return { records, verified };
+};
+
+interface Walking {
+  readonly db: Database;
+  readonly trust: Trust;
+  readonly release: () => void;
+  /** The sequence behind which signatures are verified. */
+  readonly verifyAfter: number;
+}
+
+/** Page by page to its end, where the state must be that of the records. Records and anchors never change once they are there. */
+const walkConversation = async (
+  { db, trust, release, verifyAfter }: Walking,
+  conversationId: ConversationId,
+): Promise<Walk & { readonly verified: number }> => {
+  const walk = start(conversationId);
+  let verified = 0;
+  for (;;) {
+    const anchors = AnchorRows.hashesOf(db, conversationId);
+    const rows = db.all(
+      `SELECT ${RecordRows.columns} FROM record WHERE conversation_id = ? AND height > ? ORDER BY height LIMIT ?`,
+      conversationId,
+      walk.height,
+      batchMax,
+    );
+    for (const row of rows) {
+      const record = RecordRows.decode(row);
+      follow(walk, record, Number(row["sequence"]));
+      if (!areKept(anchors, record))
+        throw corrupt(conversationId, "stands under an anchor that is not there");
+      if (walk.sequence > verifyAfter) walk.unverified.push(record);
+    }
+    const isEnd = rows.length < batchMax;
+    if (isEnd) demandState(db, walk, anchors);
+    verified += await verify(db, trust, walk, release);
+    if (isEnd) return { ...walk, verified };
+  }
+};
+
+/** The conversation's row is what was stored, and speaks of these records. */
+const demandState = (db: Database, walk: Walk, anchors: ReadonlySet<AnchorHash>): void => {
+  const { conversationId } = walk;
+  const state = stateOf(rowOf(db, conversationId) as Row);
+  checkOpenWork(db, conversationId, state, anchors);
+  if (walk.recordHash === (state.head?.recordHash ?? null)) return;
+  throw corrupt(conversationId, "does not end at the head that its state names");
 };
 
 const start = (conversationId: ConversationId): Walk => ({
@@ -169,14 +228,20 @@ const follow = (walk: Walk, record: HistoryRecord, sequence: number): void => {
   walk.recordHash = record.recordHash;
 };
 
-const verify = async (db: Database, trust: Trust, walk: Walk): Promise<number> => {
+/** Releases the store as soon as all that it asks of it has been read, and verifies the signatures then. */
+const verify = async (db: Database, trust: Trust, walk: Walk, release: () => void): Promise<number> => {
   const [first] = walk.unverified;
-  if (first === undefined) return 0;
+  if (first === undefined) {
+    release();
+    return 0;
+  }
   const conversation = load(db, trust, walk.conversationId) as Conversation;
   walk.head ??= headBefore(db, conversation, first);
   try {
     const ancestry = StoredAncestry.below(db, walk.conversationId, first.recordCore.action.height);
-    walk.head = await verifyRecords(trust, walk.head, walk.unverified, ancestry);
+    const verifying = verifyRecords(trust, walk.head, walk.unverified, ancestry);
+    release();
+    walk.head = await verifying;
   } catch (error) {
     if (!(error instanceof RecordError)) throw error;
     throw corrupt(walk.conversationId, `does not verify at height ${error.height}: ${error.message}`);

@@ -82,7 +82,7 @@ verifies(
     try {
       const names = copy.all("SELECT name FROM setting").map(({ name }) => name);
       expect([names.includes("committed"), names.includes("under-way")]).toEqual([true, false]);
-      expect((await check(copy, store.trust, "everything")).records).toBeGreaterThan(0);
+      expect((await check(copy, store.trust, { scope: "everything" })).records).toBeGreaterThan(0);
     } finally {
       copy.close();
     }

@@ -1,5 +1,6 @@
 // Real daemons, a real Registry and Router, and writers without pause, for as long as is asked: once a check every store's
-// integrity and chains, what its write-ahead log has grown to, and what memory its daemon holds. Linux alone tells the last.
+// integrity, what its write-ahead log has grown to, what memory its daemon holds, and the chains of one store after the other;
+// at the end the chains of all. Linux alone tells the memory.
 
 import { readFileSync, statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -103,15 +104,23 @@ export const run = async (options: SoakOptions): Promise<SoakResult> => {
       await sleep(pauseMs);
     }
   };
+  const checkChains = async ({ name, database }: Endpoint.Endpoint): Promise<void> => {
+    await FullCheck.checkEverything(database, trust).catch((error: unknown) =>
+      problems.push(`${name}: ${String(error)}`),
+    );
+  };
+  const measureLogs = (): void => {
+    for (const database of databases)
+      walBytesMax = Math.max(walBytesMax, statSync(`${database}-wal`, { throwIfNoEntry: false })?.size ?? 0);
+  };
   const check = async (): Promise<void> => {
     for (const { name, database } of agents) {
       const integrity = integrityOf(database);
       if (integrity !== "ok") problems.push(`${name}: integrity_check says ${integrity}`);
-      await FullCheck.checkEverything(database, trust).catch((error: unknown) =>
-        problems.push(`${name}: ${String(error)}`),
-      );
-      walBytesMax = Math.max(walBytesMax, statSync(`${database}-wal`, { throwIfNoEntry: false })?.size ?? 0);
+      measureLogs();
     }
+    await checkChains(agents[checks % agents.length] as Endpoint.Endpoint);
+    measureLogs();
     daemonMegabytes.push(Math.max(...agents.map(({ resident }) => memoryOf(resident.pid()))));
     networkMegabytes.push(Math.max(...network.residents.map((resident) => memoryOf(resident.pid()))));
     checks++;
@@ -132,6 +141,7 @@ export const run = async (options: SoakOptions): Promise<SoakResult> => {
       checker(),
     ].map((one) => one.catch(failing)),
   );
+  for (const agent of agents) await checkChains(agent);
   if (walBytesMax > walBytesLimit) problems.push(`a write-ahead log grew to ${walBytesMax} bytes`);
   for (const [whose, measured] of [
     ["a daemon", daemonMegabytes],
