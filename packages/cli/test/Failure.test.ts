@@ -87,6 +87,7 @@ const storeReasons = all<StoreReason>({
 const logReasons = all<LogErrorReason>({
   closed: true,
   unavailable: true,
+  gone: true,
   damaged: true,
   newer: true,
   invalid: true,

@@ -19,8 +19,17 @@ export interface GroupCommit {
   readonly drain: () => void;
 }
 
-/** `committed` is called after each commit, before the promises of its units settle. */
-export const makeGroupCommit = (database: DatabaseSync, committed: () => void): GroupCommit => {
+export interface GroupCommitOptions {
+  /** Called before each transaction; what it throws fails the group. */
+  readonly demandPlace: () => void;
+  /** Called after each commit, before the promises of its units settle. */
+  readonly committed: () => void;
+}
+
+export const makeGroupCommit = (
+  database: DatabaseSync,
+  { demandPlace, committed }: GroupCommitOptions,
+): GroupCommit => {
   const begin = database.prepare("BEGIN IMMEDIATE");
   const commit = database.prepare("COMMIT");
   const rollback = database.prepare("ROLLBACK");
@@ -41,6 +50,7 @@ export const makeGroupCommit = (database: DatabaseSync, committed: () => void): 
     let settlements: ReadonlyArray<() => void>;
     let begun = false;
     try {
+      demandPlace();
       begin.run();
       begun = true;
       looks = 0;

@@ -23,6 +23,9 @@ export const busyLookEveryMs = 250;
 /** How long units wait for it before they fail: longer than a shell or a backup holds it for. */
 export const busyUnitsMsMax = 15_000;
 
+/** Between two looks whether the files are still in their place. */
+export const placeLookMs = 1_000;
+
 /** What is left of the write-ahead log when a reader of another process had kept it from being folded. */
 export const walBytesKeptMax = 16_777_216;
 

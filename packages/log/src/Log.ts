@@ -46,7 +46,10 @@ export interface Log {
    * maximum `readEntriesMax`) and `readBytesMax` bytes but at least one entry. Empty exactly when there is none.
    */
   readonly read: (stream: StreamName, from: Position, limit?: number) => Promise<ReadonlyArray<Entry>>;
-  /** The position of the last entry ever appended, erased or not; 0 for a stream that has none. */
+  /**
+   * The position of the last entry ever appended, erased or not; 0 for a stream that has none. Rejects also where the engine
+   * knows that it could append nothing now.
+   */
   readonly tail: (stream: StreamName) => Promise<Position>;
   /**
    * Every kept entry at positions >= `from`, once, in order: those that exist and then those to come. Ends when

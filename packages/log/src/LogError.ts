@@ -2,10 +2,11 @@
 
 /**
  * closed: the log was closed. unavailable: the engine could not do it now (disk full, locked, I/O), nothing was
- * appended. damaged: the file is no log or is corrupt. newer: a later version of this program wrote it. invalid: a name,
+ * appended. gone: its files were deleted, moved or replaced under it, nothing was appended. damaged: the file is no log or is corrupt. newer: a later version of this program wrote it. invalid: a name,
  * position, id or size out of bounds. unsupported: no such engine in this build, or a URL that names none.
  */
-export type LogErrorReason = "closed" | "unavailable" | "damaged" | "newer" | "invalid" | "unsupported";
+export type LogErrorReason =
+  "closed" | "unavailable" | "gone" | "damaged" | "newer" | "invalid" | "unsupported";
 
 export class LogError extends Error {
   override readonly name = "LogError";

@@ -9,7 +9,7 @@ const unavailable = new Set([3, 5, 6, 7, 8, 9, 10, 13, 14, 15, 22]);
 const damaged = new Set([11, 26]);
 
 /** What keeps a log from its work, in one word. */
-export type LogFault = "full" | "read-only" | "locked" | "input-output" | "damaged" | "unavailable";
+export type LogFault = "full" | "read-only" | "locked" | "input-output" | "damaged" | "gone" | "unavailable";
 
 const faults: Readonly<Record<number, LogFault>> = {
   5: "locked", // BUSY
@@ -66,5 +66,6 @@ export const wordOf = (error: unknown): LogFault => {
   const cause = error instanceof LogError ? error.cause : error;
   const fault = faults[resultCodeOf(cause) ?? 0];
   if (fault !== undefined) return fault;
-  return error instanceof LogError && error.reason === "damaged" ? "damaged" : "unavailable";
+  const reason = error instanceof LogError ? error.reason : null;
+  return reason === "damaged" || reason === "gone" ? reason : "unavailable";
 };

@@ -7,6 +7,7 @@ import { checkAppend, pageLimit } from "./Arguments.ts";
 import { makeGroupCommit } from "./GroupCommit.ts";
 import type { AppendOptions, AppendResult, Entry, Log, Position, StreamName } from "./Log.ts";
 import { LogError } from "./LogError.ts";
+import * as OpenFiles from "./OpenFiles.ts";
 import * as Limits from "./Limits.ts";
 import { makeSqliteEntries } from "./SqliteEntries.ts";
 import { faultOf, guarded } from "./SqliteFault.ts";
@@ -64,11 +65,16 @@ export const openSqliteLog = (
   const wakeups = makeWakeups((any) => (any ? poll.start() : poll.stop()));
   const poll = pollChanges(database, wakeups.notify);
   const settleFile = keepsFileWhole ? checkpointOf(database) : (): void => {};
-  const group = makeGroupCommit(database, () => {
-    settleFile();
-    wakeups.notify();
-  });
   settleFile();
+  const files = path === ":memory:" ? null : OpenFiles.watch(path);
+  const demandPlace = (): void => files?.demandPlace();
+  const group = makeGroupCommit(database, {
+    demandPlace,
+    committed: () => {
+      settleFile();
+      wakeups.notify();
+    },
+  });
   const transaction: LogTransaction = { database, ...entries };
   let closed = false;
 
@@ -90,7 +96,11 @@ export const openSqliteLog = (
       return transact((unit) => unit.append(stream, bytes, options));
     },
     read,
-    tail: async (stream) => whenOpen(() => entries.tail(stream)),
+    tail: async (stream) =>
+      whenOpen(() => {
+        demandPlace();
+        return entries.tail(stream);
+      }),
     subscribe: (stream, from, signal) => subscription(read, wakeups, stream, from, signal),
     erase: (stream, from, through) => transact((unit) => unit.erase(stream, from, through)),
     close: async () => {
@@ -98,6 +108,7 @@ export const openSqliteLog = (
       closed = true;
       poll.stop();
       group.drain();
+      files?.close();
       database.close();
       wakeups.notify();
     },

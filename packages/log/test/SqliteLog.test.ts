@@ -87,9 +87,12 @@ verifies("RTR-69", "units of one turn share one commit, and none settles before 
   let commits = 0;
   let settled = 0;
   const settledAtCommit: Array<number> = [];
-  const group = makeGroupCommit(database, () => {
-    commits++;
-    settledAtCommit.push(settled);
+  const group = makeGroupCommit(database, {
+    demandPlace: () => {},
+    committed: () => {
+      commits++;
+      settledAtCommit.push(settled);
+    },
   });
   const units = Array.from({ length: 100 }, (_, n) =>
     group

@@ -35,6 +35,8 @@ const cureOf = (service: Service, error: unknown, after: string): string => {
       return `End the program that holds it; then ${after}.`;
     case "input-output":
       return `Look at the system's log, its disk fails or is read-only; when that works, ${after}.`;
+    case "gone":
+      return "Stop the network, put the folder back as it was, and start it again.";
     case "unavailable":
       return `Check its disk, its permissions and who else has it open; then ${after}.`;
   }

@@ -17,6 +17,7 @@ import * as Limits from "../Limits.ts";
 import type { Logger } from "../Logger.ts";
 import type { NetworkKeys } from "../NetworkKeys.ts";
 import * as Registration from "../Registration.ts";
+import * as Entry from "../Entry.ts";
 import { makeRegistryFold } from "../RegistryFold.ts";
 import type { RegistryView } from "../RegistryState.ts";
 import { timestampOf, type Clock } from "../Timestamp.ts";
@@ -69,7 +70,7 @@ type Operation = (body: Uint8Array, request: IncomingMessage) => Promise<Json>;
 
 const overloaded = (seconds: number): Refusal => new Refusal("overloaded", { "retry-after": `${seconds}` });
 
-const troubles: ReadonlySet<LogErrorReason> = new Set(["unavailable", "damaged", "closed"]);
+const troubles: ReadonlySet<LogErrorReason> = new Set(["unavailable", "gone", "damaged", "closed"]);
 
 /** The refusal that a failed operation comes to; what is not foreseen is `internal` and is logged. */
 const refusalOf = (cause: unknown, use: LogUse, logger: Logger, trouble: LogTrouble): Refusal => {
@@ -157,6 +158,7 @@ export const makeRegistryService = (options: RegistryServiceOptions): RegistrySe
 
   const unreadable = async (): Promise<string | null> => {
     try {
+      await options.log.tail(Entry.stream);
       await read();
       return null;
     } catch (cause) {

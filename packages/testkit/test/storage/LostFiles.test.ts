@@ -97,6 +97,54 @@ verifies(
 );
 
 verifies(
+  "RUN-335",
+  "C51 a network whose logs are taken away is not ready, says so once each, and goes on with what was sent when they are back",
+  async () => {
+    const folder = Town.temporaryFolder();
+    const town = await Town.create(folder);
+    const ann = await town.settle("ann");
+    const bob = await town.settle("bob");
+    const send = (text: string) =>
+      bob.client.call("send_message", { input: { to: "agent:ann", text }, idempotencyKey: text });
+    const said = (): ReadonlyArray<readonly [unknown, unknown]> =>
+      readFileSync(join(folder, "network.stderr"), "utf8")
+        .split("\n")
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as Record<string, unknown>)
+        .map(({ event, service }) => [event, service]);
+    const ready = async (url: string): Promise<string> => {
+      const answer = (await (await fetch(new URL("/readyz", url))).json()) as { cause?: string };
+      return answer.cause ?? "ready";
+    };
+    const { registryUrl, routerUrl } = town.network.description;
+    const places = [
+      [registryUrl, "registry.sqlite"],
+      [routerUrl.replace(/^ws/, "http"), "router.sqlite"],
+    ] as const;
+    for (const [url, name] of places) {
+      const file = join(folder, "network", name);
+      expect(await ready(url)).toBe("ready");
+      renameSync(file, `${file}.away`);
+      await Town.eventually("it has seen it", async () => (await ready(url)) === "log-gone");
+      const waiting = name === "router.sqlite" ? send("while it was away") : Promise.resolve();
+      renameSync(`${file}.away`, file);
+      await Town.eventually("it is well again", async () => (await ready(url)) === "ready");
+      await waiting;
+    }
+    await Town.eventually("it has come", async () => (await Town.inbox(ann)).length === 1);
+    await town.settle("fay");
+    expect(said()).toEqual([
+      ["log_unusable", "Registry"],
+      ["log_works_again", "Registry"],
+      ["log_unusable", "Router"],
+      ["log_works_again", "Router"],
+    ]);
+    expect(town.ends).toEqual([]);
+  },
+  180_000,
+);
+
+verifies(
   "RUN-327",
   "keys that `init` has shown are on the disk, whatever the power does then",
   async ({ skip }) => {
