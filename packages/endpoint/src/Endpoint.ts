@@ -128,6 +128,8 @@ const startLocked = async (
       addresses: testCallbacks.addresses.length,
     });
   }
+  const guard = Database.guard(stateFolder.database);
+  opened.push(guard.close);
   const store = Database.open(stateFolder.database);
   opened.push(store.close);
   const storeStanding = StoreStanding.create({
@@ -145,6 +147,7 @@ const startLocked = async (
   const verifier = metrics.counting(Ed25519.verifier);
   const trust: Trust = { verifier, registryKey: configuration.registryKey };
   const checked = await check(db, trust);
+  guard.close();
   logger("info", "store checked", { ...checked });
   db.transaction(() => Inbox.prepare(db, random));
   const { proxyEnvironment } = options;

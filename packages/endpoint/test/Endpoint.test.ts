@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -13,6 +13,8 @@ import * as Identity from "../src/state/Identity.ts";
 import * as EndpointFile from "../src/state/EndpointFile.ts";
 import * as StartSecret from "../src/state/StartSecret.ts";
 import * as StateFolder from "../src/state/StateFolder.ts";
+import * as Database from "../src/store/Database.ts";
+import * as Settings from "../src/store/Settings.ts";
 import { StoreError } from "../src/store/StoreError.ts";
 import { alter } from "./store/TemporaryStore.ts";
 
@@ -140,3 +142,65 @@ verifies("RUN-20", "an endpoint without keys says what to do, and leaves no lock
   const endpoint = await start(stateFolder);
   expect(endpoint.health()).toMatchObject({ registered: false, routerConnected: false, restored: null });
 });
+
+/** A folder as a kill leaves it under traffic: the store, and beside it a write-ahead log with commits of its own. */
+const killed = async (): Promise<StateFolder.StateFolder> => {
+  const stateFolder = folder();
+  await (await start(stateFolder)).close();
+  const db = Database.open(stateFolder.database);
+  for (const at of [1, 2, 3]) db.transaction(() => Settings.put(db, "probed_at", at));
+  const files = [stateFolder.database, `${stateFolder.database}-wal`];
+  const bytes = files.map((file) => readFileSync(file));
+  db.close();
+  for (const [index, file] of files.entries()) writeFileSync(file, bytes[index] as Buffer);
+  return stateFolder;
+};
+
+verifies(
+  ["RUN-54", "RUN-122"],
+  "C51 a start that refuses a store leaves its file and its write-ahead log byte for byte as they were",
+  async () => {
+    const damages: Readonly<Record<string, (path: string) => void>> = {
+      "a damaged page that the log does not hold": (path) => {
+        const bytes = readFileSync(path);
+        bytes.fill(0xff, 4 * 4_096, 4 * 4_096 + 64);
+        writeFileSync(path, bytes);
+      },
+      "a row of which the log knows nothing": (path) => {
+        // Through a log that is put back behind it.
+        const log = readFileSync(`${path}-wal`);
+        rmSync(`${path}-wal`);
+        alter(path, (sqlite) =>
+          sqlite.exec("INSERT INTO former_lane_head VALUES ('lane', 1, 7, 'head', 'signature')"),
+        );
+        writeFileSync(`${path}-wal`, log);
+      },
+    };
+    for (const [name, damage] of Object.entries(damages)) {
+      const stateFolder = await killed();
+      damage(stateFolder.database);
+      const files = [stateFolder.database, `${stateFolder.database}-wal`];
+      const before = files.map((file) => readFileSync(file));
+      expect(before[1]?.byteLength, name).toBeGreaterThan(0);
+      await expect(start(stateFolder), name).rejects.toMatchObject({ reason: "corrupt" });
+      expect(
+        files.map((file, index) => readFileSync(file).equals(before[index] as Buffer)),
+        name,
+      ).toEqual([true, true]);
+    }
+  },
+);
+
+verifies(
+  "RUN-54",
+  "a start that takes a store folds what a kill left in its log, and goes on with it",
+  async () => {
+    const stateFolder = await killed();
+    const endpoint = await start(stateFolder);
+    await endpoint.close();
+    expect(existsSync(`${stateFolder.database}-wal`)).toBe(false);
+    const db = Database.openSnapshot(stateFolder.database);
+    expect(Settings.integer(db, "probed_at")).toBe(3);
+    db.close();
+  },
+);

@@ -1,7 +1,7 @@
 // One SQLite file per endpoint: opening, pragmas, statements and the single write transaction. Every commit is durable
 // (synchronous=FULL) before it returns. Which schema the file may have is Schema.ts's; knows no table's meaning.
 
-import { existsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import * as Schema from "./Schema.ts";
@@ -116,16 +116,43 @@ export const open = (path: string, busyMs = 5_000): Database => {
  * a store that is to be refused is only ever opened for reading, and stays byte for byte what it was.
  */
 const lookAt = (path: string, busyMs: number): void => {
-  StoreFile.demandWhole(path);
-  if (!existsSync(path) || statSync(path).size === 0) return;
-  try {
-    opened(path, { timeout: busyMs, readOnly: true }, Schema.demandKnown).close();
-  } catch (error) {
-    // A first start that was killed leaves a journal, which only a writer can undo.
-    const needsWriter = error instanceof StoreError && resultCodeOf(error.cause) === sqliteReadOnly;
-    if (!needsWriter) throw error;
-  }
+  guard(path, busyMs).close();
 };
+
+/**
+ * While it is open, a connection that may write does not fold the write-ahead log into the file when it is closed: SQLite
+ * leaves that to the last one, and this one only reads. So a store that is refused after it was opened stays what it was.
+ */
+export interface Guard {
+  /** Safe to repeat. */
+  readonly close: () => void;
+}
+
+/**
+ * Of the store at `path`; of one that is not there yet, or whose first start was killed, there is nothing to guard. Throws
+ * `StoreError` for what is no store of this program.
+ */
+export const guard = (path: string, busyMs = 5_000): Guard => {
+  StoreFile.demandWhole(path);
+  if (StoreFile.isEmpty(path)) return { close: () => {} };
+  let sqlite: DatabaseSync | null;
+  try {
+    sqlite = opened(path, { timeout: busyMs, readOnly: true }, Schema.demandKnown);
+  } catch (error) {
+    if (!isWriterNeeded(error)) throw error;
+    sqlite = null;
+  }
+  return {
+    close: () => {
+      sqlite?.close();
+      sqlite = null;
+    },
+  };
+};
+
+/** A first start that was killed leaves a journal, which only a writer can undo. */
+const isWriterNeeded = (error: unknown): boolean =>
+  error instanceof StoreError && resultCodeOf(error.cause) === sqliteReadOnly;
 
 /** The store as it is at one moment. */
 export interface Snapshot extends Database {
