@@ -22,9 +22,9 @@ const fileAt = (path: string): string | null | "unseen" => {
   }
 };
 
-/** The database at `path` and its companions, as they stand there now. */
-export const watch = (path: string): OpenFiles => {
-  const files = [path, `${path}-wal`, `${path}-shm`]
+/** The database at `path`, its companions and the files `beside`, as they stand there now. */
+export const watch = (path: string, beside: ReadonlyArray<string>): OpenFiles => {
+  const files = [path, `${path}-wal`, `${path}-shm`, ...beside]
     .map((each) => [each, fileAt(each)] as const)
     .filter(([, file]) => file !== null);
   let lost: string | null = null;

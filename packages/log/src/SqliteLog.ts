@@ -53,12 +53,14 @@ export interface SqliteLogOptions {
   readonly keepsFileWhole?: boolean;
   /** The components that the services of this program keep in the file: one that is newer there is refused before anything is touched. */
   readonly known?: KnownVersions;
+  /** Other files that the process has open and that must stay in their place: its lock on the folder. */
+  readonly beside?: ReadonlyArray<string>;
 }
 
 /** Opens or creates the log at `path` (`:memory:` is a private one that keeps nothing). Throws `LogError`. */
 export const openSqliteLog = (
   path: string,
-  { keepsFileWhole = false, known }: SqliteLogOptions = {},
+  { keepsFileWhole = false, known, beside = [] }: SqliteLogOptions = {},
 ): SqliteLog => {
   const database = open(path, known);
   const entries = makeSqliteEntries(database);
@@ -66,7 +68,7 @@ export const openSqliteLog = (
   const poll = pollChanges(database, wakeups.notify);
   const settleFile = keepsFileWhole ? checkpointOf(database) : (): void => {};
   settleFile();
-  const files = path === ":memory:" ? null : OpenFiles.watch(path);
+  const files = path === ":memory:" ? null : OpenFiles.watch(path, beside);
   const demandPlace = (): void => files?.demandPlace();
   const group = makeGroupCommit(database, {
     demandPlace,

@@ -68,12 +68,13 @@ export const start = async (
   try {
     const lock = acquire(folder);
     ends.push(async () => lock.release());
+    const beside = [folder.lock];
     const registryLog = LogCare.using(folder, "Registry", () =>
-      openSqliteLog(folder.registryLog, { keepsFileWhole: true, known: RegistrySchema.known }),
+      openSqliteLog(folder.registryLog, { keepsFileWhole: true, known: RegistrySchema.known, beside }),
     );
     ends.push(() => registryLog.close());
     const routerLog = LogCare.using(folder, "Router", () =>
-      openSqliteLog(folder.routerLog, { known: RouterSchema.known }),
+      openSqliteLog(folder.routerLog, { known: RouterSchema.known, beside }),
     );
     ends.push(() => routerLog.close());
     let forgotten = 0;

@@ -10,6 +10,8 @@ export interface NetworkFiles {
   readonly registryLog: string;
   readonly routerLog: string;
   readonly reached: string;
+  /** Held by the process that serves the network. */
+  readonly lock: string;
   /** Opens the counts of both services to whoever reads it. */
   readonly metricsToken: string;
 }
@@ -20,5 +22,6 @@ export const at = (path: string): NetworkFiles => ({
   registryLog: join(path, "registry.sqlite"),
   routerLog: join(path, "router.sqlite"),
   reached: join(path, "reached.json"),
+  lock: join(path, "lock"),
   metricsToken: join(path, "metrics-token"),
 });
