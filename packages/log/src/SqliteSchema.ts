@@ -86,6 +86,12 @@ export type KnownVersions = Readonly<Record<string, number>>;
 const needsWriter = (cause: unknown): boolean =>
   cause instanceof Error && "errcode" in cause && (Number(cause.errcode) & 0xff) === 8;
 
+/** Every page, in its place: one that is torn would be met when somebody needs it, and served around until then. */
+const demandSound = (database: DatabaseSync): void => {
+  const problem = Object.values(database.prepare("PRAGMA quick_check(1)").get() ?? {})[0];
+  if (problem !== "ok") throw new LogError("damaged", "the log's file is not a sound database");
+};
+
 /**
  * Looks before anything is touched. A connection that may write changes the journal mode, and folds the write-ahead log
  * into the file when it is closed again.
@@ -101,6 +107,7 @@ const lookAt = (path: string, known: KnownVersions): void => {
       if (Object.hasOwn(known, component) && Number(version) > (known[component] ?? 0))
         throw newer(component);
     }
+    demandSound(database);
   } catch (cause) {
     if (!needsWriter(cause)) throw cause;
   } finally {

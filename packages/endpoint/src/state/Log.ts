@@ -16,6 +16,7 @@ import {
 import { join } from "node:path";
 import type { Logger } from "@social-harness/router/Logger";
 import * as LogFiles from "./LogFiles.ts";
+import { codeOf } from "./StateError.ts";
 
 type Level = LogFiles.Level;
 
@@ -76,6 +77,15 @@ interface File {
 /** Opened so that a pipe in its place, which nobody may read, is refused and not waited for. */
 const appending = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NONBLOCK ?? 0);
 
+/** Never the folder around it: one that was moved away would have another one in its place when it comes back. */
+const makeFolder = (folder: string): void => {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+  }
+};
+
 const openFile = (folder: string, bytesMax: number, olderMax: number): File => {
   const pathOf = (age: number): string => join(folder, LogFiles.nameOf(age));
   let descriptor: number | null = null;
@@ -87,7 +97,7 @@ const openFile = (folder: string, bytesMax: number, olderMax: number): File => {
   };
   const current = (): number => {
     if (descriptor === null) {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      makeFolder(folder);
       descriptor = openSync(pathOf(0), appending, 0o600);
       const found = fstatSync(descriptor);
       if (!found.isFile()) {

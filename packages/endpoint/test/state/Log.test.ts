@@ -128,6 +128,31 @@ verifies(["RUN-25", "RUN-116"], "a log that cannot be written stops nothing and 
   chmodSync(join(root, "logs"), 0o700);
 });
 
+verifies(
+  ["RUN-322", "RUN-116"],
+  "a folder that was moved away is not made again, and the log goes on when it is back",
+  () => {
+    const [state, away] = [join(root, "state"), join(root, "away")];
+    mkdirSync(state);
+    const log = Log.open({ folder: join(state, "logs"), level: "info", clock: () => at });
+    log.write("info", "before");
+    renameSync(state, away);
+    log.write("error", "while it was away");
+    expect(readdirSync(root)).toEqual(["away"]);
+    renameSync(away, state);
+    log.write("info", "after");
+    log.close();
+    const lines = readFileSync(join(state, "logs", "endpoint.log"), "utf8")
+      .trimEnd()
+      .split("\n");
+    expect(lines.map((line) => (JSON.parse(line) as { event: string }).event)).toEqual([
+      "before",
+      "while it was away",
+      "after",
+    ]);
+  },
+);
+
 verifies("RUN-116", "half of a line that the disk took stays no part of the log", () => {
   const writer = fileURLToPath(new URL("./LogWriter.ts", import.meta.url));
   const bytesMax = 4_096;
