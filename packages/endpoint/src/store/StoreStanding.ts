@@ -46,6 +46,12 @@ const lookMs = 3_000;
 const lookMsMin = 1_000;
 /** The same trouble within this time after its end is the old one: a disk that is nearly full would fill the log. */
 const relapseMs = 60_000;
+/**
+ * How long a trouble that came again must be away before it counts as over: a small write may fit where the next turn does not.
+ * Twice as long with each time, up to the second.
+ */
+const awayMsMin = 2_000;
+const awayMsMax = 15_000;
 
 /** A read that failed, to be done again; null where what failed was a write. */
 type Again = (() => unknown) | null;
@@ -88,6 +94,9 @@ export const create = (options: StoreStandingOptions): StoreStanding => {
   let last: { readonly reason: StoreFault.StoreFault; readonly endedAt: number } | null = null;
   let again: Again = null;
   let isSaid = false;
+  /** For how long the present trouble must be away, and since when it is; null while it is not. */
+  let awayMs = 0;
+  let awaySince: number | null = null;
   let closed = false;
   let lost: string | null = null;
   let lookedAt = -Infinity;
@@ -100,7 +109,10 @@ export const create = (options: StoreStandingOptions): StoreStanding => {
   const begin = (reason: StoreFault.StoreFault, error: unknown): void => {
     const explanation = StoreFault.explain(reason);
     const now = clock();
-    isSaid = last === null || last.reason !== reason || Math.abs(now - last.endedAt) > relapseMs;
+    const isRelapse = last?.reason === reason && Math.abs(now - last.endedAt) <= relapseMs;
+    awayMs = isRelapse ? Math.min(Math.max(2 * awayMs, awayMsMin), awayMsMax) : 0;
+    awaySince = null;
+    isSaid = !isRelapse;
     trouble = { reason, explanation, since: trouble?.since ?? now };
     if (isSaid) logger("error", "the store cannot be used", { reason, explanation, error: String(error) });
     tell();
@@ -147,11 +159,14 @@ export const create = (options: StoreStandingOptions): StoreStanding => {
     } catch (error) {
       if (!isStoreFailure(error)) throw error;
       const reason = reasonOf(error);
+      awaySince = null;
       if (trouble?.reason !== reason) begin(reason, error);
       return watch();
     }
     // A write that still fits into the log shows no room for the next one.
-    if (trouble?.reason === "full" && !StoreFault.hasRoom(path)) watch();
+    if (trouble?.reason === "full" && !StoreFault.hasRoom(path)) return watch();
+    awaySince ??= clock();
+    if (Math.abs(clock() - awaySince) < awayMs) watch();
     else end();
   };
 
@@ -168,6 +183,7 @@ export const create = (options: StoreStandingOptions): StoreStanding => {
       if (read !== null) watch();
       return;
     }
+    if (trouble !== null) awaySince = null;
     if (trouble !== null || stopProbe !== null) return;
     again = read;
     // Many programs look into a store for a moment: a lock is a trouble when it lasts.

@@ -126,7 +126,7 @@ verifies("RUN-112", "a disk that is full again and again within a minute says so
     made.fail(full);
     made.write();
     made.fail(null);
-    made.tick();
+    for (let ticks = 0; ticks < 20; ticks++) made.tick();
   }
   expect(made.lines).toHaveLength(2);
   made.wait(120_000);
@@ -134,6 +134,43 @@ verifies("RUN-112", "a disk that is full again and again within a minute says so
   made.write();
   expect(made.lines).toHaveLength(3);
 });
+
+verifies(
+  ["RUN-111", "RUN-112"],
+  "what small writes get past and larger ones do not is not over each second",
+  () => {
+    const made = bench();
+    /** Ticks until it counts as over, small writes succeeding. */
+    const ticksOfTrouble = (): number => {
+      let ticks = 0;
+      for (; made.standing.trouble() !== null && ticks < 100; ticks++) made.tick();
+      return ticks;
+    };
+    const durations: Array<number> = [];
+    for (let round = 0; round < 6; round++) {
+      made.fail(ioWrite);
+      made.write();
+      made.fail(null);
+      durations.push(ticksOfTrouble());
+    }
+    expect(durations).toEqual([1, 3, 5, 9, 16, 16]);
+    // A larger write that fails in between begins it anew.
+    made.fail(ioWrite);
+    made.write();
+    made.fail(null);
+    for (let ticks = 0; ticks < 10; ticks++) made.tick();
+    made.fail(ioWrite);
+    made.write();
+    made.fail(null);
+    expect(ticksOfTrouble()).toBe(16);
+    // After a quiet minute it is new, and over at once.
+    made.wait(120_000);
+    made.fail(ioWrite);
+    made.write();
+    made.fail(null);
+    expect(ticksOfTrouble()).toBe(1);
+  },
+);
 
 verifies("RUN-112", "a lock is a trouble when it lasts", () => {
   const made = bench();
