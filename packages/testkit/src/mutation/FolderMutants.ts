@@ -142,6 +142,18 @@ export const folderMutants: ReadonlyArray<SurfaceMutant> = [
     test: { file: files.log, title: "what has the shape of a secret, or is one that rotated" },
   },
   {
+    name: "moved-folder-made-again",
+    why: "A folder that was moved away could not be put back where another one stands.",
+    edits: [
+      {
+        file: stateLog,
+        text: "mkdirSync(folder, { mode: 0o700 });",
+        replacement: "mkdirSync(folder, { recursive: true, mode: 0o700 });",
+      },
+    ],
+    test: { file: files.log, title: "a folder that was moved away is not made again" },
+  },
+  {
     name: "log-into-a-deleted-file",
     why: "Whoever deleted the file would never see a line again.",
     edits: [{ file: stateLog, text: "      leaveLost();\n", replacement: "" }],

@@ -195,4 +195,22 @@ export const processMutants: ReadonlyArray<SurfaceMutant> = [
       title: "a log whose file is lost, empty or cut off beside its write-ahead log",
     },
   },
+  {
+    name: "services-log-gone-unseen",
+    why: "What a service appends to a log that was taken away is gone with its next stop.",
+    edits: [
+      {
+        file: groupCommit,
+        text: "      demandPlace();\n      begin.run();",
+        replacement: "      begin.run();",
+      },
+    ],
+    test: { file: files.openFiles, title: "a log whose file was deleted, moved or replaced under it" },
+  },
+  {
+    name: "services-torn-page-served",
+    why: "A torn page would be served around until somebody needs it.",
+    edits: [{ file: sqliteSchema, text: "    demandSound(database);\n", replacement: "" }],
+    test: { file: files.sqliteLog, title: "a torn page anywhere is refused before anything is touched" },
+  },
 ];

@@ -10,6 +10,7 @@ const turns = "packages/endpoint/src/store/Turns.ts";
 const storeStanding = "packages/endpoint/src/store/StoreStanding.ts";
 const openFiles = "packages/endpoint/src/store/OpenFiles.ts";
 const storeFault = "packages/endpoint/src/store/StoreFault.ts";
+const endpoint = "packages/endpoint/src/Endpoint.ts";
 const startUpCheck = "packages/endpoint/src/store/StartUpCheck.ts";
 
 export const storageMutants: ReadonlyArray<SurfaceMutant> = [
@@ -200,8 +201,8 @@ export const storageMutants: ReadonlyArray<SurfaceMutant> = [
     edits: [
       {
         file: storeStanding,
-        text: "isSaid = last === null || last.reason !== reason || Math.abs(now - last.endedAt) > relapseMs;",
-        replacement: "isSaid = last !== undefined;",
+        text: "isSaid = !isRelapse;",
+        replacement: "isSaid = true;",
       },
     ],
     test: {
@@ -215,8 +216,8 @@ export const storageMutants: ReadonlyArray<SurfaceMutant> = [
     edits: [
       {
         file: storeStanding,
-        text: "Math.abs(now - last.endedAt) > relapseMs",
-        replacement: "now - last.endedAt > relapseMs",
+        text: "Math.abs(now - last.endedAt) <= relapseMs",
+        replacement: "now - last.endedAt <= relapseMs",
       },
     ],
     test: { file: files.storeStanding, title: "a clock that was set back since" },
@@ -227,11 +228,50 @@ export const storageMutants: ReadonlyArray<SurfaceMutant> = [
     edits: [
       {
         file: storeStanding,
-        text: 'if (trouble?.reason === "full" && !StoreFault.hasRoom(path)) watch();',
-        replacement: "if (trouble === undefined) watch();",
+        text: 'if (trouble?.reason === "full" && !StoreFault.hasRoom(path)) return watch();',
+        replacement: "",
       },
     ],
     test: { file: files.storeStanding, title: "a disk is full until it has room" },
+  },
+  {
+    name: "trouble-over-each-second",
+    why: "What small writes get past and larger ones do not would be over each second.",
+    edits: [
+      {
+        file: storeStanding,
+        text: "awayMs = isRelapse ? Math.min(Math.max(2 * awayMs, awayMsMin), awayMsMax) : 0;",
+        replacement: "awayMs = isRelapse && awayMsMin > awayMsMax ? 1 : 0;",
+      },
+    ],
+    test: {
+      file: files.storeStanding,
+      title: "what small writes get past and larger ones do not is not over each second",
+    },
+  },
+  {
+    name: "refused-store-folded",
+    why: "A start that refuses a store must leave the log of the killed daemon beside it.",
+    edits: [{ file: endpoint, text: "  opened.push(guard.close);\n", replacement: "  guard.close();\n" }],
+    test: {
+      file: files.endpoint,
+      title: "a start that refuses a store leaves its file and its write-ahead log byte for byte",
+    },
+  },
+  {
+    name: "log-kept-by-a-check",
+    why: "A check of a whole store that holds one moment of it keeps the write-ahead log growing under a daemon.",
+    edits: [
+      {
+        file: startUpCheck,
+        text: "    release();\n    walk.head = await verifying;\n",
+        replacement: "    walk.head = await verifying;\n",
+      },
+    ],
+    test: {
+      file: files.fullCheck,
+      title: "a full check keeps the log of a daemon from being folded no longer than it reads a page",
+    },
   },
   {
     name: "transaction-cut-in-the-middle",
