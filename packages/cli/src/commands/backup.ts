@@ -7,6 +7,7 @@ import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { act, define, folderPath, withState } from "../Command.ts";
 import * as LostStore from "../daemon/LostStore.ts";
 import { pathOf, type StateOptions } from "../daemon/Profile.ts";
+import { leavingNothing } from "../daemon/LeavingNothing.ts";
 import { flagsOf } from "../text/Hints.ts";
 
 export const backup = (parent: Command): void => {
@@ -25,7 +26,7 @@ export const backup = (parent: Command): void => {
     LostStore.demandStore(folder);
     const { agentName, createdAt, files, digest } = await output.during(
       "Copying and checking",
-      Backup.write(folder, path, { now: Date.now() }),
+      leavingNothing(() => Backup.write(folder, path, { now: Date.now() })),
     );
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
     const target = resolve(path);

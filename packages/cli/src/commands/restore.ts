@@ -6,6 +6,7 @@ import * as Restore from "@social-harness/endpoint/backup/Restore";
 import { act, define, folderPath, withState } from "../Command.ts";
 import { pathOf, type StateOptions } from "../daemon/Profile.ts";
 import { count } from "../Output.ts";
+import { leavingNothing } from "../daemon/LeavingNothing.ts";
 import { flagsOf } from "../text/Hints.ts";
 
 const explanation = (conversations: number): string =>
@@ -28,7 +29,7 @@ export const restore = (parent: Command): void => {
     const state = resolve(pathOf(options));
     const restored = await output.during(
       "Checking and copying",
-      Restore.restore(from, state, { now: Date.now() }),
+      leavingNothing(() => Restore.restore(from, state, { now: Date.now() })),
     );
     const { kind, agentName, createdAt, conversations } = restored;
     const who = agentName ?? "an endpoint without an agent";

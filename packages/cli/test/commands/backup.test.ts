@@ -1,8 +1,9 @@
 // `backup` and `restore` as their owner types them: under traffic, after a kill, and where they refuse.
 
 import { once } from "node:events";
-import { existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import process from "node:process";
 import { setImmediate } from "node:timers/promises";
 import { afterAll, expect } from "vitest";
 import * as DiskOracle from "@social-harness/testkit/network/DiskOracle";
@@ -88,14 +89,21 @@ verifies(
   180_000,
 );
 
-/** Runs a command that makes a folder in `parent`, and kills it as soon as it has begun to. */
-const killedIn = async (parent: string, words: ReadonlyArray<string>): Promise<void> => {
-  const unfinished = (): number => readdirSync(parent).filter((name) => name.includes(".unfinished-")).length;
-  const before = unfinished();
+const unfinishedIn = (parent: string): ReadonlyArray<string> =>
+  readdirSync(parent).filter((name) => name.includes(".unfinished-"));
+
+/** Runs a command that makes a folder in `parent`, and signals it as soon as it has begun to. */
+const endedIn = async (
+  parent: string,
+  words: ReadonlyArray<string>,
+  signal: NodeJS.Signals,
+): Promise<void> => {
+  const before = new Set(unfinishedIn(parent));
   const child = start(words, {});
   const ended = once(child, "exit");
-  while (unfinished() === before && child.exitCode === null) await setImmediate();
-  child.kill("SIGKILL");
+  while (unfinishedIn(parent).every((name) => before.has(name)) && child.exitCode === null)
+    await setImmediate();
+  child.kill(signal);
   await ended;
 };
 
@@ -113,16 +121,43 @@ verifies(
     const around = temporaryFolder();
     const [target, made] = [join(around, "copy"), join(around, "state")];
     for (let i = 0; i < 3; i++) {
-      await killedIn(around, ["backup", target, "--state", bob]);
+      await endedIn(around, ["backup", target, "--state", bob], "SIGKILL");
       await takeAway(target);
     }
     await json("backup", target, "--state", bob);
     for (let i = 0; i < 3; i++) {
-      await killedIn(around, ["restore", target, "--state", made]);
+      await endedIn(around, ["restore", target, "--state", made], "SIGKILL");
       await takeAway(made);
     }
     expect(await json("restore", target, "--state", made)).toMatchObject({ kind: "restored" });
     expect((await json("verify", "--full", "--state", made))["ok"]).toBe(true);
+    expect(unfinishedIn(around)).toEqual([]);
+  },
+  60_000,
+);
+
+verifies(
+  "RUN-350",
+  "interrupted while they write, both take away what they had made, keys and all",
+  async () => {
+    const around = temporaryFolder();
+    const [target, made] = [join(around, "copy"), join(around, "state")];
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+      await endedIn(around, ["backup", target, "--state", bob], signal);
+      expect(unfinishedIn(around), signal).toEqual([]);
+      await takeAway(target);
+    }
+    await json("backup", target, "--state", bob);
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+      await endedIn(around, ["restore", target, "--state", made], signal);
+      expect(unfinishedIn(around), signal).toEqual([]);
+      await takeAway(made);
+    }
+    // What another process fills at this moment is not ours to take away.
+    const living = join(around, `.state.unfinished-${process.pid}-abcdef`);
+    mkdirSync(living);
+    await json("restore", target, "--state", made);
+    expect(unfinishedIn(around)).toEqual([basename(living)]);
   },
   60_000,
 );

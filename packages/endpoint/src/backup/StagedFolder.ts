@@ -1,5 +1,6 @@
 // A folder that appears whole under its name or not at all: it is made under another one beside it, flushed, and renamed in
-// one step. A kill leaves the other name, which nobody looks at, and nothing under the one that was asked for.
+// one step. A kill leaves the other name, which the next one for the same place removes, and nothing under the one that was
+// asked for. Implements RUN-350.
 
 import {
   closeSync,
@@ -12,6 +13,8 @@ import {
   rmSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import process from "node:process";
+import * as ProcessBirth from "../state/ProcessBirth.ts";
 import { codeOf, StateError } from "../state/StateError.ts";
 
 const flush = (path: string): void => {
@@ -44,6 +47,29 @@ const explained = (path: string, error: unknown): unknown => {
   });
 };
 
+/** With the pid of who fills it, so that what a killed one left is told from what another is filling now. */
+const prefixOf = (target: string): string => `.${basename(target)}.unfinished-`;
+
+const remove = (folder: string): void => rmSync(folder, { recursive: true, force: true });
+
+/** They hold keys, and whoever was killed can remove them no more. */
+const removeLeft = (target: string): void => {
+  const [parent, prefix] = [dirname(target), prefixOf(target)];
+  for (const name of readdirSync(parent).filter((each) => each.startsWith(prefix))) {
+    const [, pid] = /^([1-9]\d{0,9})-/.exec(name.slice(prefix.length)) ?? [];
+    if (pid !== undefined && ProcessBirth.of(Number(pid)) === null) remove(join(parent, name));
+  }
+};
+
+/** Those that this process fills at this moment. */
+const filling = new Set<string>();
+
+/** Removes what this process has begun, for one that ends before it is done: nothing gets its name any more. */
+export const discard = (): void => {
+  for (const staging of filling) remove(staging);
+  filling.clear();
+};
+
 /**
  * Has `fill` write into a folder that only its owner can read, and gives it the name `path`, which must be free or an empty
  * folder. Throws `StateError`, or what `fill` throws; either leaves nothing behind.
@@ -54,7 +80,9 @@ export const publish = async <A>(path: string, fill: (staging: string) => Promis
   let staging: string | null = null;
   try {
     mkdirSync(parent, { recursive: true, mode: 0o700 });
-    staging = mkdtempSync(join(parent, `.${basename(target)}.unfinished-`));
+    removeLeft(target);
+    staging = mkdtempSync(join(parent, `${prefixOf(target)}${process.pid}-`));
+    filling.add(staging);
     const result = await fill(staging);
     flushAll(staging);
     renameSync(staging, target);
@@ -63,6 +91,9 @@ export const publish = async <A>(path: string, fill: (staging: string) => Promis
   } catch (error) {
     throw explained(target, error);
   } finally {
-    if (staging !== null) rmSync(staging, { recursive: true, force: true });
+    if (staging !== null) {
+      remove(staging);
+      filling.delete(staging);
+    }
   }
 };
