@@ -155,8 +155,8 @@ verifies(
     for (let i = 0; i < 40; i++) await log.append("s", new Uint8Array(3_000).fill(i));
     log.database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     await log.append("s", bytesOf("in the write-ahead log alone"));
-    const files = [path, `${path}-wal`];
-    const [whole, beside] = files.map((file) => readFileSync(file)) as [Buffer, Buffer];
+    const pair = [path, `${path}-wal`];
+    const [whole, beside] = pair.map((file) => readFileSync(file)) as [Buffer, Buffer];
     await log.close();
     const pages = whole.byteLength / 4_096;
     let skipped = 0;

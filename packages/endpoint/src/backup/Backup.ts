@@ -3,8 +3,8 @@
 // would make one good again that was changed since; so does whatever a start makes anew. Implements RUN-180 to RUN-182.
 
 import { backup, DatabaseSync } from "node:sqlite";
-import { closeSync, existsSync, lstatSync, openSync, realpathSync } from "node:fs";
-import { basename, dirname, join, resolve, sep } from "node:path";
+import { closeSync, existsSync, lstatSync, openSync } from "node:fs";
+import { join, resolve, sep } from "node:path";
 import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
 import { timestampOf } from "@social-harness/registry/Timestamp";
@@ -111,19 +111,9 @@ const isTaken = (path: string): boolean => {
   }
 };
 
-/** The path without symlinks, as far as it exists. */
-const realOf = (path: string): string => {
-  try {
-    return realpathSync(path);
-  } catch {
-    const parent = dirname(path);
-    return parent === path ? path : join(realOf(parent), basename(path));
-  }
-};
-
 /** Whoever loses or deletes the folder would lose such a backup with it. */
 const demandOutside = (target: string, { path }: StateFolder): void => {
-  if (!`${realOf(target)}${sep}`.startsWith(`${realOf(path)}${sep}`)) return;
+  if (!`${StagedFolder.realOf(target)}${sep}`.startsWith(`${StagedFolder.realOf(path)}${sep}`)) return;
   throw new StateError(
     "not-allowed",
     `${target} is inside the state folder, and would be lost with it`,

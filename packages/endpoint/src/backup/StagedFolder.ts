@@ -4,13 +4,17 @@
 
 import {
   closeSync,
+  existsSync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   openSync,
   readdirSync,
+  realpathSync,
   renameSync,
   rmSync,
+  statSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import process from "node:process";
@@ -35,6 +39,13 @@ const flushAll = (folder: string): void => {
   flush(folder);
 };
 
+const mounted = (path: string): StateError =>
+  new StateError(
+    "unavailable",
+    `${path} is where something is mounted, and no folder can take that place`,
+    "give a folder inside it",
+  );
+
 /** The error of a path that cannot be written, in words; any other stays what it is. */
 const explained = (path: string, error: unknown): unknown => {
   const code = codeOf(error);
@@ -42,15 +53,45 @@ const explained = (path: string, error: unknown): unknown => {
   if (code === "ENOTEMPTY" || code === "EEXIST" || code === "ENOTDIR") {
     return new StateError("exists", `${path} is there already and is left as it is`, "give another folder");
   }
+  // A mount of the same disk does not show before.
+  if (code === "EBUSY") return mounted(path);
   return new StateError("unavailable", `${path} cannot be written (${code})`, "check the path and the disk", {
     cause: error,
   });
 };
 
+/** The path without symlinks, as far as it exists. */
+export const realOf = (path: string): string => {
+  try {
+    return realpathSync(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(realOf(parent), basename(path));
+  }
+};
+
+/** What cannot be renamed onto is found out before anything is copied. Returns where the folder is to stand, links followed. */
+const placeOf = (path: string): string => {
+  const place = realOf(resolve(path));
+  if (lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true) {
+    throw new StateError(
+      "unavailable",
+      `${path} is a link that leads nowhere`,
+      "make the folder that it is to lead to, or give another one",
+    );
+  }
+  if (existsSync(place) && statSync(place).dev !== statSync(dirname(place)).dev) {
+    throw mounted(path);
+  }
+  return place;
+};
+
 /** With the pid of who fills it, so that what a killed one left is told from what another is filling now. */
 const prefixOf = (target: string): string => `.${basename(target)}.unfinished-`;
 
-const remove = (folder: string): void => rmSync(folder, { recursive: true, force: true });
+/** A copy that is under way in another thread may make one more file meanwhile. */
+const remove = (folder: string): void =>
+  rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
 
 /** They hold keys, and whoever was killed can remove them no more. */
 const removeLeft = (target: string): void => {
@@ -75,10 +116,10 @@ export const discard = (): void => {
  * folder. Throws `StateError`, or what `fill` throws; either leaves nothing behind.
  */
 export const publish = async <A>(path: string, fill: (staging: string) => Promise<A>): Promise<A> => {
-  const target = resolve(path);
-  const parent = dirname(target);
   let staging: string | null = null;
   try {
+    const target = placeOf(path);
+    const parent = dirname(target);
     mkdirSync(parent, { recursive: true, mode: 0o700 });
     removeLeft(target);
     staging = mkdtempSync(join(parent, `${prefixOf(target)}${process.pid}-`));
@@ -89,7 +130,7 @@ export const publish = async <A>(path: string, fill: (staging: string) => Promis
     flush(parent);
     return result;
   } catch (error) {
-    throw explained(target, error);
+    throw explained(resolve(path), error);
   } finally {
     if (staging !== null) {
       remove(staging);

@@ -4,11 +4,13 @@ import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
@@ -106,6 +108,52 @@ verifies(
     expect(readdirSync(dirname(target))).toEqual(["state"]);
   },
 );
+
+verifies(
+  "RUN-351",
+  "a link to an empty folder is followed, and one that leads nowhere is told as that",
+  async () => {
+    const { around, backup } = await backedUp();
+    const [empty, link, nowhere] = ["empty", "link", "nowhere"].map((name) => join(around, name)) as [
+      string,
+      string,
+      string,
+    ];
+    mkdirSync(empty);
+    symlinkSync(empty, link);
+    symlinkSync(join(around, "absent"), nowhere);
+    expect((await Restore.restore(backup, link, { now })).kind).toBe("restored");
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(filesIn(empty).has("endpoint.sqlite")).toBe(true);
+    expect((await refusal(Restore.restore(backup, nowhere, { now }))).message).toContain("leads nowhere");
+    expect(lstatSync(nowhere).isSymbolicLink()).toBe(true);
+  },
+);
+
+verifies("RUN-351", "a place where something is mounted is refused in words", async ({ skip }) => {
+  const { around, backup } = await backedUp();
+  const [place, other] = [join(around, "place"), join(around, "other")];
+  mkdirSync(place);
+  mkdirSync(other);
+  for (const words of [
+    ["-t", "tmpfs", "tmpfs", place],
+    ["--bind", other, place],
+  ]) {
+    try {
+      execFileSync("mount", words, { stdio: "pipe" });
+    } catch {
+      return skip("a folder cannot be mounted here: that takes root and the right to mount");
+    }
+    try {
+      const refused = await refusal(Restore.restore(backup, place, { now }));
+      expect(refused.message).toContain("is where something is mounted");
+      expect(readdirSync(place)).toEqual([]);
+      expect(readdirSync(around).filter((name) => name.includes("unfinished"))).toEqual([]);
+    } finally {
+      execFileSync("umount", ["--lazy", place], { stdio: "pipe" });
+    }
+  }
+});
 
 verifies(
   "RUN-186",
