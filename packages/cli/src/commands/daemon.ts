@@ -5,17 +5,16 @@ import process from "node:process";
 import type { Command } from "commander";
 import { flag as testFlag } from "@social-harness/endpoint/callbacks/TestCallbacks";
 import * as Configuration from "@social-harness/endpoint/state/Configuration";
-import * as Identity from "@social-harness/endpoint/state/Identity";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { act, define, withState } from "../Command.ts";
 import * as Daemon from "../daemon/Daemon.ts";
 import * as Flags from "../daemon/Flags.ts";
+import * as Keys from "../daemon/Keys.ts";
 import * as LostStore from "../daemon/LostStore.ts";
 import { replace } from "../daemon/Replacing.ts";
 import { demandStartable } from "../daemon/Startable.ts";
 import * as Port from "../daemon/Port.ts";
-import { joinFirst, pathOf, type StateOptions } from "../daemon/Profile.ts";
-import { failed } from "../Failure.ts";
+import { pathOf, type StateOptions } from "../daemon/Profile.ts";
 import * as Streams from "../Streams.ts";
 import { contactsLine } from "../text/Contacts.ts";
 import { naming } from "../text/Hints.ts";
@@ -61,9 +60,7 @@ export const daemon = (parent: Command): void => {
     const stopped = untilStopped();
     // Looked at before it is opened: opening makes what is missing, and a mistyped path should leave nothing behind.
     const { path } = StateFolder.at(pathOf(options));
-    if (Identity.load(StateFolder.at(path)) === null) {
-      throw failed("no-keys", `${path} has no keys yet`, joinFirst);
-    }
+    Keys.demand(StateFolder.at(path));
     LostStore.demandStore(StateFolder.at(path));
     const folder = StateFolder.open(path);
     const configuration = Configuration.load(folder, Flags.sourcesOf(options));

@@ -1,11 +1,11 @@
 // `init`: the keys of a new endpoint, and with an invite the network that it belongs to. Registers nothing.
 
 import type { Command } from "commander";
-import * as Identity from "@social-harness/endpoint/state/Identity";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import * as Tokens from "@social-harness/endpoint/state/Tokens";
 import { act, define, withState } from "../Command.ts";
 import { inviteOf, pin } from "../daemon/Joining.ts";
+import * as Keys from "../daemon/Keys.ts";
 import { otherOf, pathOf, random, type StateOptions } from "../daemon/Profile.ts";
 import { flagsOf } from "../text/Hints.ts";
 
@@ -23,8 +23,7 @@ export const init = (parent: Command): void => {
   act<StateOptions, [string | undefined]>(command, async ({ output, options }, text) => {
     const invite = text === undefined ? null : await inviteOf(text);
     const folder = StateFolder.open(pathOf(options));
-    const existing = Identity.load(folder);
-    const identity = existing ?? Identity.create(folder, random);
+    const { identity, isNew } = Keys.ensure(folder);
     const configuration =
       invite === null ? null : pin(folder, invite, { withAdmission: true, other: otherOf(options) });
     // Without a network there is no configuration to say the mode; the daemon makes what is missing for its own.
@@ -35,8 +34,8 @@ export const init = (parent: Command): void => {
         ? `Next: social-harness join <invite> --name <agent>${flagsOf(options)}`
         : `Next: social-harness daemon${flagsOf(options)}`;
     output.result(
-      { state: folder.path, signingKey, sealingKey, created: existing === null },
-      `${existing === null ? "Made keys" : "Kept the keys"} in ${folder.path}\nsigning key ${signingKey}\n${next}`,
+      { state: folder.path, signingKey, sealingKey, created: isNew },
+      `${isNew ? "Made keys" : "Kept the keys"} in ${folder.path}\nsigning key ${signingKey}\n${next}`,
     );
   });
 };

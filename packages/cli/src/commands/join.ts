@@ -3,7 +3,6 @@
 
 import type { Command } from "commander";
 import type { Configuration } from "@social-harness/endpoint/state/Configuration";
-import * as Identity from "@social-harness/endpoint/state/Identity";
 import { StateError } from "@social-harness/endpoint/state/StateError";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import * as Tokens from "@social-harness/endpoint/state/Tokens";
@@ -12,6 +11,7 @@ import { act, define, withState } from "../Command.ts";
 import type { DaemonClient } from "../daemon/DaemonClient.ts";
 import * as Daemon from "../daemon/Daemon.ts";
 import { inviteOf, registrationFor, whilePinned } from "../daemon/Joining.ts";
+import * as Keys from "../daemon/Keys.ts";
 import { otherOf, pathOf, random, type StateOptions } from "../daemon/Profile.ts";
 import { register } from "../daemon/Registering.ts";
 import { connectAsOwner, withDaemon } from "../daemon/Running.ts";
@@ -72,7 +72,7 @@ export const join = (parent: Command): void => {
       options.principal === undefined ? undefined : Arguments.principalId(options.principal);
     const other = otherOf(options);
     const folder = StateFolder.open(pathOf(options));
-    if (Identity.load(folder) === null) Identity.create(folder, random);
+    Keys.ensure(folder);
     const { agentCard, asked, byDaemon } = await output.during(
       "Registering",
       whilePinned(folder, invite, other, async (configuration) => {

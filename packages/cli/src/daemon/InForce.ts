@@ -27,9 +27,9 @@ export const differing = (
 
 /** One sentence, without its full stop. */
 export const explain = (fields: ReadonlyArray<Field>, { mode }: { readonly mode: Mode }): string => {
-  const named = fields.map((field) => (field === "mode" ? `mode (${mode})` : field)).join(", ");
-  return `the daemon that runs was started with another ${named} than a start would take now`;
+  const named = fields.map((field) => `another ${field === "mode" ? `mode (${mode})` : field}`).join(" and ");
+  return `the daemon that runs was started with ${named} than a start would take now`;
 };
 
 export const remedy =
-  "It goes by its own until it ends: write into config.json what should stay, or start it again without those flags.";
+  "It goes by its own until it ends: start it again. What it was given by a flag or a variable and should stay belongs into config.json.";

@@ -9,7 +9,8 @@ import * as StartSecret from "@social-harness/endpoint/state/StartSecret";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
 import { unreachable } from "../Failure.ts";
 import * as Holding from "./Holding.ts";
-import { joinFirst, pathOf, random, type StateOptions } from "./Profile.ts";
+import * as Keys from "./Keys.ts";
+import { pathOf, random, type StateOptions } from "./Profile.ts";
 
 const start = "Start it with `social-harness daemon`.";
 
@@ -21,11 +22,12 @@ export const find = (options: StateOptions): EndpointFile.Endpoint => {
   const folder = StateFolder.at(pathOf(options));
   const endpoint = EndpointFile.read(folder);
   if (endpoint === null && !existsSync(folder.identity)) {
-    throw unreachable(
-      "daemon-not-running",
-      `no daemon runs on ${folder.path}, and it has no keys yet`,
-      joinFirst,
-    );
+    const { reason, message, next } = Keys.missing(folder);
+    const why =
+      reason === "keys-lost"
+        ? `no daemon runs, and ${message}`
+        : `no daemon runs on ${folder.path}, and it has no keys yet`;
+    throw unreachable("daemon-not-running", why, next);
   }
   if (endpoint === null) throw unreachable("daemon-not-running", `no daemon runs on ${folder.path}`, start);
   // Where that says nothing, the proof decides alone.

@@ -6,11 +6,11 @@ import * as TestCallbacks from "@social-harness/endpoint/callbacks/TestCallbacks
 import * as Limits from "@social-harness/endpoint/firewall/Limits";
 import * as RulesFile from "@social-harness/endpoint/firewall/RulesFile";
 import * as Configuration from "@social-harness/endpoint/state/Configuration";
-import * as Identity from "@social-harness/endpoint/state/Identity";
 import * as PrivateFile from "@social-harness/endpoint/state/PrivateFile";
 import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
 import * as Tokens from "@social-harness/endpoint/state/Tokens";
 import { failed, Failure, ofUnknown } from "../Failure.ts";
+import * as Keys from "./Keys.ts";
 import { joinFirst } from "./Profile.ts";
 
 export interface Checked {
@@ -81,11 +81,7 @@ export const check = (options: CheckOptions): Checked => {
   };
   for (const path of [folder.path, folder.database, folder.lock].filter(existsSync))
     noted(() => PrivateFile.checkPrivate(path));
-  const identity = noted(() => {
-    const found = Identity.load(folder);
-    if (found === null) throw failed("no-keys", `${folder.path} has no keys yet`, joinFirst);
-    return found;
-  });
+  const identity = noted(() => Keys.demand(folder));
   const configuration = noted(() => Configuration.load(folder, sources));
   problems.push(...tokenProblems(folder, runningMode, configuration?.mode ?? null));
   noted(() => TestCallbacks.read(folder, options.allowTestCallbacks));

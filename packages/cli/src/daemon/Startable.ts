@@ -3,7 +3,6 @@
 
 import * as TestCallbacks from "@social-harness/endpoint/callbacks/TestCallbacks";
 import type { Configuration } from "@social-harness/endpoint/state/Configuration";
-import * as Identity from "@social-harness/endpoint/state/Identity";
 import { StateError } from "@social-harness/endpoint/state/StateError";
 import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
 import * as Sample from "@social-harness/endpoint/store/Sample";
@@ -11,9 +10,8 @@ import { StoreError } from "@social-harness/endpoint/store/StoreError";
 import * as StoreFile from "@social-harness/endpoint/store/StoreFile";
 import * as StoreFault from "@social-harness/endpoint/store/StoreFault";
 import * as Ed25519 from "@social-harness/protocol/identity/Ed25519";
-import { failed } from "../Failure.ts";
+import * as Keys from "./Keys.ts";
 import * as LostStore from "./LostStore.ts";
-import { joinFirst } from "./Profile.ts";
 
 /** A start writes before it has looked at anything. */
 const demandDisk = ({ path, lock }: StateFolder): void => {
@@ -39,8 +37,7 @@ export const demandStartable = async (
   { registryKey }: Configuration,
   allowTestCallbacks: boolean,
 ): Promise<void> => {
-  const identity = Identity.load(folder);
-  if (identity === null) throw failed("no-keys", `${folder.path} has no keys yet`, joinFirst);
+  const identity = Keys.demand(folder);
   TestCallbacks.read(folder, allowTestCallbacks);
   LostStore.demandStore(folder);
   demandDisk(folder);

@@ -212,11 +212,12 @@ const settingsOf = (
   health: Readiness.Health | null,
 ): Finding => {
   if (configuration === null) return skipped("settings", "there is no configuration to compare with");
+  const all = InForce.differing(configuration, served, health);
   // The port is a flag as a rule, and the next link says where it is.
-  const fields = InForce.differing(configuration, served, health).filter((field) => field !== "port");
-  return fields.length === 0
-    ? ok("settings", "the daemon goes by what is configured")
-    : warning("settings", InForce.explain(fields, served), InForce.remedy);
+  const fields = all.filter((field) => field !== "port");
+  if (fields.length > 0) return warning("settings", InForce.explain(fields, served), InForce.remedy);
+  const but = all.length === 0 ? "" : ", and has a port of its own";
+  return ok("settings", `the daemon goes by what is configured${but}`);
 };
 
 /** How the daemon says that it stands; null where it does not say it. */

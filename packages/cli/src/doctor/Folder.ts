@@ -10,8 +10,10 @@ import type { Endpoint } from "@social-harness/endpoint/state/EndpointFile";
 import * as Identity from "@social-harness/endpoint/state/Identity";
 import * as PrivateFile from "@social-harness/endpoint/state/PrivateFile";
 import { codeOf } from "@social-harness/endpoint/state/StateError";
+import * as StoreFault from "@social-harness/endpoint/store/StoreFault";
 import type { StateFolder } from "@social-harness/endpoint/state/StateFolder";
 import * as Tokens from "@social-harness/endpoint/state/Tokens";
+import * as Keys from "../daemon/Keys.ts";
 import { joinFirst } from "../daemon/Profile.ts";
 import { count } from "../Output.ts";
 import { broken, type Finding, finding, guarded, ok, skipped, warning } from "./Finding.ts";
@@ -28,7 +30,6 @@ export interface Local {
 
 const megabyte = 1_048_576;
 /** A write-ahead log grows to 16 MB, and a large conversation's catch-up to more. */
-const freeBytesMin = 32 * megabyte;
 const freeBytesLow = 512 * megabyte;
 
 const folderOf = (folder: StateFolder): Finding => {
@@ -105,15 +106,15 @@ const diskOf = ({ path }: StateFolder): Finding => {
 export const spaceOf = (free: number): Finding => {
   const said = `${Math.floor(free / megabyte)} MB are free where the folder is`;
   const next = "Free some space: a full disk loses nothing, but nothing new is taken or said.";
-  if (free < freeBytesMin) return broken("disk", said, next);
+  if (free < StoreFault.roomBytesMin) return broken("disk", said, next);
   return free < freeBytesLow ? warning("disk", said, next) : ok("disk", said);
 };
 
 const keysOf = (folder: StateFolder): readonly [Identity.Identity | null, Finding] => {
   const identity = Identity.load(folder);
-  return identity === null
-    ? [null, broken("keys", `${folder.path} has no keys`, joinFirst)]
-    : [identity, ok("keys", `both are there, signing key ${identity.signingKey}`)];
+  if (identity !== null) return [identity, ok("keys", `both are there, signing key ${identity.signingKey}`)];
+  const { message, next } = Keys.missing(folder);
+  return [null, broken("keys", message, next)];
 };
 
 /** `daemon`: the one that runs on the folder. */

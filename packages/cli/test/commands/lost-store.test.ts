@@ -44,6 +44,52 @@ verifies(
   },
 );
 
+verifies(
+  "RUN-340",
+  "a folder that lost its keys is told as that by every command, and no other keys are made in it",
+  async () => {
+    const state = join(root, "cyd");
+    const single = await freshInvite();
+    await joined(state, "cyd-agent", single);
+    const lost: ReadonlyArray<readonly [owner: string, losing: ReadonlyArray<string>]> = [
+      ["cyd-agent", ["identity.json"]],
+      ["an agent", ["registration.json"]],
+    ];
+    for (const [owner, losing] of lost) {
+      for (const name of losing) rmSync(join(state, name));
+      const before = readdirSync(state);
+      for (const words of [
+        ["daemon", "--port", "0"],
+        ["join", single, "--name", "cyd-agent"],
+        ["init"],
+        ["init", single],
+      ]) {
+        const refused = await runHere([...words, "--state", state, "--json"]);
+        expect([words[0], refused.code, failureOf(refused)]).toEqual([
+          words[0],
+          1,
+          {
+            reason: "keys-lost",
+            message: `${state} has no keys although ${owner} has lived in it: identity.json is missing`,
+            next: expect.stringContaining("social-harness restore") as string,
+          },
+        ]);
+      }
+      const status = failureOf(await runHere(["status", "--state", state, "--json"]));
+      expect([status.reason, status.message]).toEqual([
+        "daemon-not-running",
+        expect.stringContaining("identity.json is missing"),
+      ]);
+      for (const words of [["doctor"], ["config", "check"]]) {
+        const { stdout, stderr } = await runHere([...words, "--state", state]);
+        expect(`${stdout}${stderr}`, words.join(" ")).toContain("identity.json is missing");
+        expect(`${stdout}${stderr}`, words.join(" ")).not.toContain("Join a network first");
+      }
+      expect(readdirSync(state)).toEqual(before);
+    }
+  },
+);
+
 verifies("RUN-262", "a new endpoint, which asked for no agent, is served", async () => {
   const state = join(root, "new");
   await joined(state, "new-agent");
