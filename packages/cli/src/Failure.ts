@@ -2,7 +2,7 @@
 // Implements RUN-02, RUN-03 and RUN-268.
 
 import { ConfigurationError } from "@social-harness/endpoint/state/Configuration";
-import { StateError } from "@social-harness/endpoint/state/StateError";
+import { codeOf, StateError } from "@social-harness/endpoint/state/StateError";
 import { StoreError } from "@social-harness/endpoint/store/StoreError";
 import { LogError } from "@social-harness/log/LogError";
 
@@ -101,6 +101,15 @@ export const ofUnknown = (error: unknown): Failure => {
         ? "Run the installation that wrote it, or update this one."
         : "Nothing was changed. Check the disk, and that the folder is a network's.";
     return failed(`log-${error.reason}`, `the network's log cannot be used: ${error.message}`, next, error);
+  }
+  const code = codeOf(error);
+  if (code === "EMFILE" || code === "ENFILE") {
+    return failed(
+      "too-many-files",
+      `${code === "EMFILE" ? "this process" : "this machine"} may open no more files (${code})`,
+      "Raise the limit: `ulimit -n` in the shell that starts it, `LimitNOFILE=` in a unit. A daemon needs some hundred.",
+      error,
+    );
   }
   return failed("internal", error instanceof Error ? error.message : String(error), ofDefect, error);
 };

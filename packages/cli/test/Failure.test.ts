@@ -35,6 +35,14 @@ verifies(
   },
 );
 
+verifies("RUN-352", "a limit of open files is no defect, and is told with what raises it", () => {
+  for (const code of ["EMFILE", "ENFILE"]) {
+    const { reason, message, next } = ofUnknown(Object.assign(new Error(`listen ${code}`), { code }));
+    expect([reason, next]).toEqual(["too-many-files", expect.stringContaining("ulimit -n")]);
+    expect(message).toContain(code);
+  }
+});
+
 verifies(
   "RUN-293",
   "the next step after a setting that is off speaks of the place where it stands, and of no other",

@@ -66,8 +66,15 @@ const unasked = (manager: Manager, { detail }: Standing, what: string): Failure 
     manager.unasked,
   );
 
-/** What would keep the daemon from starting is told now, and not in a log that nobody looks at. */
-const demandReady = async (service: Service, { active, pid }: Standing, options: Options): Promise<void> => {
+/**
+ * What would keep the daemon from starting is told now, and not in a log that nobody looks at. Returns what goes away by itself
+ * until the service is installed: a daemon that still holds the folder.
+ */
+const demandReady = async (
+  service: Service,
+  { active, pid }: Standing,
+  options: Options,
+): Promise<Failure | null> => {
   const folder = StateFolder.at(service.state);
   const { path } = folder;
   if (!existsSync(path)) throw failed("no-folder", `there is no folder ${path}`, joinFirst);
@@ -78,8 +85,8 @@ const demandReady = async (service: Service, { active, pid }: Standing, options:
   await demandStartable(folder, configuration, false);
   const holder = holderOf(options);
   if (holder === null && active !== true) await Port.demandFree(folder, configuration.port, null);
-  if (holder === null || holder === pid) return;
-  throw failed(
+  if (holder === null || holder === pid) return null;
+  return failed(
     "daemon-running",
     active === null
       ? `a daemon holds ${path} (pid ${holder}), and nobody here can say whether it is the service`
@@ -105,13 +112,15 @@ const install = async ({ output, options }: Context<Options>): Promise<void> => 
   const text = manager.textOf(service);
   const steps = manager.starting(service.name);
   const standing = await manager.standing(service.name);
-  await demandReady(service, standing, options);
+  const held = await demandReady(service, standing, options);
   if (options.dryRun === true) {
+    if (held !== null) output.remark(`${held.message}. ${held.next}`);
     return output.result(
       { name: service.name, path, text, commands: typed(steps), installed: false },
       `# ${path}\n${text}\n# then\n${typed(steps).join("\n")}`,
     );
   }
+  if (held !== null) throw held;
   if (standing.active === null) throw unasked(manager, standing, "nothing was written");
   const changed = !isSame(path, text);
   if (existsSync(path) && mayRun(standing))

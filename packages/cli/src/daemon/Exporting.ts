@@ -1,7 +1,7 @@
 // A conversation of a running endpoint as an export: the records as the daemon has verified them, under a signature that
 // is made here with the key of the state folder. Implements RUN-40.
 
-import { rename, writeFile } from "node:fs/promises";
+import { rename, rm, writeFile } from "node:fs/promises";
 import process from "node:process";
 import * as Configuration from "@social-harness/endpoint/state/Configuration";
 import * as Identity from "@social-harness/endpoint/state/Identity";
@@ -39,6 +39,8 @@ export const writeWhole = async (path: string, lines: Iterable<string>): Promise
     await writeFile(fresh, lines, { mode: 0o600 });
     await rename(fresh, path);
   } catch (error) {
+    // It holds what was said, and nobody would look for it.
+    await rm(fresh, { force: true }).catch(() => undefined);
     const reason = error instanceof Error ? error.message : String(error);
     throw failed("file-unwritable", `${path} cannot be written: ${reason}`, "Give another --output.", error);
   }

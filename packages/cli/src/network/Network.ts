@@ -28,7 +28,7 @@ export interface Network extends Reached {
 
 const cannotListen = (host: string, port: number, cause: unknown): unknown => {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : null;
-  if (code === null) return cause;
+  if (code === null || code === "EMFILE" || code === "ENFILE") return cause;
   if (code.startsWith("ERR_OSSL")) {
     return failed(
       "tls-unusable",

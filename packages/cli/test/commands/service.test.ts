@@ -141,6 +141,9 @@ verifies(
     const held = await service("install");
     expect([held.code, failureOf(held).reason]).toEqual([1, "daemon-running"]);
     expect(failureOf(held).message).toContain(`pid ${daemon.pid}`);
+    // Looking changes nothing, so it is not refused.
+    const looked = await service("install", "--dry-run");
+    expect([looked.code, lastJson(looked)["installed"]]).toEqual([0, false]);
     expect(await daemon.stop()).toBe(0);
     const file = join(ada, "config.json");
     const before = readFileSync(file, "utf8");
