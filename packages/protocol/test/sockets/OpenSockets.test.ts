@@ -77,14 +77,26 @@ verifies("RTR-52", "every one that was accepted is ended, used or not, also by t
 verifies("RTR-54", "a crowd is told of at once, and then once a minute with how many there were", () => {
   let now = 1_000_000;
   const told: Array<number> = [];
-  const crowded = Crowding.make({ clock: () => now, tell: (connections) => told.push(connections) });
+  const timers: Array<readonly [at: number, fire: () => void]> = [];
+  const pass = (ms: number): void => {
+    now += ms;
+    for (const [at, fire] of timers.splice(0)) if (at <= now) fire();
+  };
+  const crowded = Crowding.make({
+    clock: () => now,
+    schedule: (delayMs, fire) => timers.push([now + delayMs, fire]),
+    tell: (connections) => told.push(connections),
+  });
   for (let i = 0; i < 5; i++) crowded();
-  expect(told).toEqual([1]);
-  now += 60_000;
+  expect([told, timers.length]).toEqual([[1], 1]);
+  // Nobody else has to go.
+  pass(60_000);
+  expect([told, timers.length]).toEqual([[1, 4], 0]);
+  pass(60_000);
   crowded();
-  expect(told).toEqual([1, 5]);
+  expect([told, timers.length]).toEqual([[1, 4, 1], 0]);
   // A clock that was set back.
   now -= 3_600_000;
   crowded();
-  expect(told).toEqual([1, 5, 1]);
+  expect(told).toEqual([1, 4, 1, 1]);
 });

@@ -80,6 +80,7 @@ const makeServer = (options: RegistryOptions, handle: RequestListener): Listenin
   const { tls } = options.listen;
   const crowded = Crowding.make({
     clock: options.clock,
+    schedule: (delayMs, fire) => void setTimeout(fire, delayMs).unref(),
     tell: (connections) => options.logger("warn", "registry_crowded", { connections }),
   });
   const sockets = OpenSockets.make({

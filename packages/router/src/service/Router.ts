@@ -98,6 +98,7 @@ export const startRouter = async (options: RouterOptions): Promise<Router> => {
   const underWay = new Set<Promise<void>>();
   const crowded = Crowding.make({
     clock,
+    schedule: (delayMs, fire) => void setTimeout(fire, delayMs).unref(),
     tell: (ended) => logger("warn", "router crowded", { connections: ended }),
   });
   const open = OpenSockets.make({ restingMax: limits.strangersMax, onCrowded: crowded });
