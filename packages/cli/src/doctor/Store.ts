@@ -27,6 +27,14 @@ const withoutAgent = (folder: StateFolder, what: string): Finding => {
   return broken("store", said, ways(planned.agentName));
 };
 
+/** The daemon has it open still, so that nothing is lost yet. */
+const takenAway = ({ database }: StateFolder): Finding =>
+  broken(
+    "store",
+    `${database} was deleted, moved or emptied under the daemon that runs`,
+    "Put that very file back, and everything goes on by itself. Where it is lost, stop the daemon and restore a backup.",
+  );
+
 const whole = async (
   folder: StateFolder,
   identity: Identity,
@@ -65,6 +73,7 @@ export interface StoreOptions {
 export const examine = (options: StoreOptions): Promise<readonly [boolean | null, Finding]> => {
   const { folder, identity, configuration, isServed } = options;
   return finding("store", () => {
+    if (isServed && StoreFile.isEmpty(folder.database)) return [null, takenAway(folder)];
     StoreFile.demandWhole(folder.database);
     const size = statSync(folder.database, { throwIfNoEntry: false })?.size;
     if (size === undefined) return [false, withoutAgent(folder, `there is no ${folder.database}`)];

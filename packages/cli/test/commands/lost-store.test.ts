@@ -1,6 +1,6 @@
 // A folder that was an agent's and has lost its store: what the daemon says of it, and the way back.
 
-import { readdirSync, rmSync, statSync, truncateSync } from "node:fs";
+import { readdirSync, renameSync, rmSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
@@ -111,3 +111,21 @@ verifies("RUN-263", "a store that knows no agent is said to be that where one wa
   expect(stdout).toContain("--name bob-agent");
   expect(await daemon.stop()).toBe(0);
 });
+
+verifies(
+  "RUN-353",
+  "under a daemon that runs, doctor says of a store that was taken away that it be put back",
+  async () => {
+    const state = join(root, "dan");
+    const store = join(state, "endpoint.sqlite");
+    await joined(state, "dan-agent");
+    const daemon = await startDaemon(state);
+    renameSync(store, `${store}.away`);
+    const { stdout } = await runHere(["doctor", "--state", state]);
+    renameSync(`${store}.away`, store);
+    expect(stdout).toContain("was deleted, moved or emptied under the daemon that runs");
+    expect(stdout).toContain("Put that very file back");
+    expect(stdout).not.toContain("social-harness join");
+    expect(await daemon.stop()).toBe(0);
+  },
+);
