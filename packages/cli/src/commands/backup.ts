@@ -43,7 +43,7 @@ export const backup = (parent: Command): void => {
       [
         `Backed up ${agentName ?? "an endpoint without an agent"} to ${target}: ${files.length} files, ${bytes} bytes, checked.`,
         "Whoever can read it can speak as this agent: keep it as you keep the keys.",
-        `To bring it back: social-harness restore ${target}${flagsOf(options)}`,
+        `To bring it back, with this folder moved away: social-harness restore ${target}${flagsOf(options)}`,
       ].join("\n"),
     );
   });

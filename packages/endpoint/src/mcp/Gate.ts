@@ -172,7 +172,11 @@ export const check = (request: IncomingMessage, port: number, authority: Authori
   const method = methods.get(target);
   if (method === undefined) return refusal(404, `The endpoint is at ${path}.`);
   if (caller.kind !== "monitor" && target !== path && caller.kind !== "owner")
-    return unauthorized("The owner's token is needed.");
+    return unauthorized(
+      isMonitored(target)
+        ? "The token in metrics-token is needed, or the owner's."
+        : "The owner's token is needed.",
+    );
   if (request.method !== method) return refusal(405, onlyBy(target, method), { allow: method });
   return caller.kind === "monitor" ? caller : { kind: "admitted", caller };
 };

@@ -327,7 +327,9 @@ verifies(["MGT-73", "MGT-80"], "runtime credential denial of raw history and own
     expect([path, answer.status, answer.body.error?.message]).toEqual([
       path,
       401,
-      "The owner's token is needed.",
+      ["/healthz", "/readyz", "/metrics"].includes(path)
+        ? "The token in metrics-token is needed, or the owner's."
+        : "The owner's token is needed.",
     ]);
   }
   expect(endpoint.operations.pendingCount()).toBe(1);
