@@ -14,7 +14,7 @@ import { integrityOf } from "./Load.ts";
 export interface SoakOptions {
   readonly folder: string;
   readonly seconds: number;
-  /** Between two checks. */
+  /** From the beginning of one check to the next, where they do not take longer. */
   readonly checkSeconds: number;
   readonly endpoints: number;
   readonly writers: number;
@@ -128,8 +128,9 @@ export const run = async (options: SoakOptions): Promise<SoakResult> => {
     say(JSON.stringify({ posts, checks, walBytesMax, daemon, service, problems: problems.length }));
   };
   const checker = async (): Promise<void> => {
-    while (!isOver()) {
-      await sleep(Math.min(options.checkSeconds * 1_000, Math.max(deadline - performance.now(), 0)));
+    for (let due = performance.now(); !isOver();) {
+      due = Math.max(due + options.checkSeconds * 1_000, performance.now());
+      await sleep(Math.max(Math.min(due, deadline) - performance.now(), 0));
       await check();
     }
   };
