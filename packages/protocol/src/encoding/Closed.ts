@@ -4,6 +4,7 @@
 import * as Schema from "effect/Schema";
 import * as Result from "effect/Result";
 import * as CanonicalJson from "./CanonicalJson.ts";
+import { compiled } from "./CompiledSchemas.ts";
 import { DecodeError } from "./DecodeError.ts";
 
 const closed = { onExcessProperty: "error" } as const;
@@ -12,7 +13,7 @@ const closed = { onExcessProperty: "error" } as const;
 export const decoder = <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
 ): ((value: unknown) => S["Type"]) => {
-  const decode = Schema.decodeUnknownResult(schema, closed);
+  const decode = Schema.decodeUnknownResult(compiled(schema), closed);
   return (value) => {
     const result = decode(value);
     if (Result.isSuccess(result)) return result.success as S["Type"];

@@ -3,6 +3,7 @@
 
 import * as Schema from "effect/Schema";
 import * as Limits from "../Limits.ts";
+import { compiled } from "./CompiledSchemas.ts";
 import type { DecodeIssue } from "./DecodeError.ts";
 
 export type Diagnosis<A> =
@@ -70,7 +71,7 @@ export const decoder = <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
 ): ((value: unknown) => Diagnosis<S["Type"]>) => {
   const validator = (errors: "first" | "all") => {
-    const standard = Schema.toStandardSchemaV1(schema, {
+    const standard = Schema.toStandardSchemaV1(compiled(schema), {
       parseOptions: { errors, onExcessProperty: "error" },
     });
     return (value: unknown) => {
