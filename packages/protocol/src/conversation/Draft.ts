@@ -1,5 +1,5 @@
-// The working copy of one transition: the state as it changes, the commands so far, and what this transition already
-// wrote (which reads cannot see yet). Small verbs only; the rules stand in the handlers and in Settle.ts.
+// The working copy of one transition: the state as it changes, the commands so far, what this transition already wrote
+// (which reads cannot see yet), and what it has read. Small verbs only; the rules stand in the handlers and in Settle.ts.
 
 import type { HistoryRecord, RouterAnchor } from "../history/Evidence.ts";
 import * as Reanchor from "../history/Reanchor.ts";
@@ -31,6 +31,7 @@ export class Draft {
   /** The lane showed everybody the certificate that commits, so nobody needs it spread. */
   certificateSeen = false;
   readonly endedIntents = new Set<PostId>();
+  /** What this transition wrote, and what it has read: neither changes while it runs. */
   readonly #cores = new Map<RecordHash, RecordCore>();
   readonly #anchors = new Map<AnchorHash, RouterAnchor>();
   readonly #records = new Map<RecordHash, HistoryRecord>();
@@ -71,8 +72,11 @@ export class Draft {
   }
 
   core(recordHash: RecordHash): RecordCore {
-    const core = this.#cores.get(recordHash) ?? this.inputs.reads.core(recordHash);
+    const known = this.#cores.get(recordHash);
+    if (known !== undefined) return known;
+    const core = this.inputs.reads.core(recordHash);
     if (core === null) throw new Error(`the core of open record ${recordHash} is not in the store`);
+    this.#cores.set(recordHash, core);
     return core;
   }
 
@@ -82,18 +86,27 @@ export class Draft {
 
   /** An anchor that was accepted, whole. */
   anchor(anchorHash: AnchorHash): RouterAnchor {
-    const anchor = this.#anchors.get(anchorHash) ?? this.inputs.reads.anchor(anchorHash);
+    const anchor = this.#anchorIfKnown(anchorHash);
     if (anchor === null) throw new Error(`the accepted anchor ${anchorHash} is not in the store`);
     return anchor;
   }
 
   knowsAnchor(anchorHash: AnchorHash): boolean {
-    return this.#anchors.has(anchorHash) || this.inputs.reads.anchor(anchorHash) !== null;
+    return this.#anchorIfKnown(anchorHash) !== null;
+  }
+
+  #anchorIfKnown(anchorHash: AnchorHash): RouterAnchor | null {
+    const known = this.#anchors.get(anchorHash);
+    if (known !== undefined) return known;
+    const anchor = this.inputs.reads.anchor(anchorHash);
+    if (anchor !== null) this.#anchors.set(anchorHash, anchor);
+    return anchor;
   }
 
   /** The round of an anchor, or null where it is not here. */
   roundOf(anchorHash: AnchorHash): number | null {
-    return this.knowsAnchor(anchorHash) ? Reanchor.bodyOf(this.anchor(anchorHash)).round : null;
+    const anchor = this.#anchorIfKnown(anchorHash);
+    return anchor === null ? null : Reanchor.bodyOf(anchor).round;
   }
 
   keepAnchor(anchorHash: AnchorHash, anchor: RouterAnchor): void {
