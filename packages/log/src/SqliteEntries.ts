@@ -25,9 +25,10 @@ export const makeSqliteEntries = (database: DatabaseSync): SqliteEntries => {
   const insert = database.prepare(
     "INSERT INTO log_entry (stream, position, dedupe_id, bytes) VALUES (?, ?, ?, ?)",
   );
+  // A bare parameter behind LIMIT would have SQLite prepare the statement anew in every run.
   const page = database.prepare(
     `SELECT position, bytes FROM log_entry JOIN log_stream USING (stream)
-     WHERE name = ? AND position >= ? ORDER BY position LIMIT ?`,
+     WHERE name = ? AND position >= ? ORDER BY position LIMIT ? + 0`,
   );
   const remove = database.prepare(
     `DELETE FROM log_entry

@@ -297,7 +297,8 @@ export const checkOpenWork = (
 export const readsOf = (db: Database, conversationId: ConversationId): Reads => ({
   nextIntent: (except) => {
     const rows = db.all(
-      "SELECT * FROM intent WHERE conversation_id = ? AND outcome IS NULL ORDER BY sequence LIMIT ?",
+      `SELECT * FROM intent WHERE conversation_id = CAST(? AS TEXT) AND outcome IS NULL
+       ORDER BY sequence LIMIT ? + 0`,
       conversationId,
       except.size + 1,
     );

@@ -4,14 +4,15 @@
 
 import * as Closed from "@social-harness/protocol/encoding/Closed";
 import { DecodeError } from "@social-harness/protocol/encoding/DecodeError";
+import { hashOfText } from "@social-harness/protocol/encoding/Hash";
 import * as Address from "@social-harness/protocol/address/Address";
 import type { MulticastItem } from "@social-harness/protocol/delivery/Item";
 import type * as Content from "@social-harness/protocol/history/Content";
 import * as Membership from "@social-harness/protocol/history/Membership";
-import * as Record from "@social-harness/protocol/history/Record";
+import type * as Record from "@social-harness/protocol/history/Record";
 import type { AgentCard } from "@social-harness/protocol/identity/AgentCard";
 import type { AgentName } from "@social-harness/protocol/identity/AgentName";
-import type { AgentId, ConversationId, RecordHash } from "@social-harness/protocol/identity/Identifier";
+import { type AgentId, type ConversationId, RecordHash } from "@social-harness/protocol/identity/Identifier";
 import * as Limits from "@social-harness/protocol/Limits";
 import type { Database, Row } from "../store/Database.ts";
 import * as Cards from "../transport/Cards.ts";
@@ -34,6 +35,8 @@ export interface ClassifyOptions {
   readonly random: Inbox.Random;
   /** Where an item goes; into the inbox unless told otherwise. */
   readonly admit?: Admit;
+  /** The members of a conversation, by whoever has them at hand; read from the store unless told otherwise. */
+  readonly namesOf?: (conversationId: ConversationId) => Names;
   /** Rows of one pass, so that a long absence does not make one endless transaction. */
   readonly rowsMax: number;
 }
@@ -56,12 +59,12 @@ export interface Outcome {
 
 /** The bounds are those of a stored record: 32 cards and content at its limit stay under them by far. */
 const storedBounds = { bytesMax: 1_048_576, depthMax: Limits.jsonDepthMax };
-const decodeCore = Closed.bytesDecoder(Record.RecordCore, storedBounds);
 const decodeMembership = Closed.bytesDecoder(Membership.schema, storedBounds);
 
 const bytesOf = (text: unknown): Uint8Array => Buffer.from(text as string, "utf8");
 
-type Names = ReadonlyMap<AgentId, AgentName>;
+/** The members of a conversation by their names. */
+export type Names = ReadonlyMap<AgentId, AgentName>;
 
 /** The cards of a conversation's members, which were verified before it was stored. Throws `DecodeError`. */
 export const cardsOf = (db: Database, conversationId: ConversationId): ReadonlyArray<AgentCard> => {
@@ -106,18 +109,27 @@ export const itemOf = (
   };
 };
 
-type Pass = ClassifyOptions & { readonly namesOf: (conversationId: ConversationId) => Names };
+export const namesOf = (cards: ReadonlyArray<AgentCard>): Names =>
+  new Map(cards.map(({ agentId, agentName }) => [agentId, agentName]));
+
+type Pass = ClassifyOptions & Required<Pick<ClassifyOptions, "namesOf">>;
 
 /** Decodes each conversation's membership once a pass. */
 const membershipsOf = (db: Database): Pass["namesOf"] => {
   const known = new Map<ConversationId, Names>();
   return (conversationId) => {
-    const names =
-      known.get(conversationId) ??
-      new Map(cardsOf(db, conversationId).map(({ agentId, agentName }) => [agentId, agentName]));
+    const names = known.get(conversationId) ?? namesOf(cardsOf(db, conversationId));
     known.set(conversationId, names);
     return names;
   };
+};
+
+/** The core of a record that was verified before it was stored: what has its hash is that. Throws `DecodeError`. */
+const coreOf = (db: Database, recordHash: RecordHash): Record.RecordCore => {
+  const text = String(db.get("SELECT core FROM record WHERE record_hash = ?", recordHash)?.["core"]);
+  if (RecordHash.fromBytes(hashOfText("record", text)) !== recordHash)
+    throw new DecodeError("schema", "a stored record does not have the hash it was stored under");
+  return JSON.parse(text) as Record.RecordCore;
 };
 
 interface PendingRow {
@@ -130,8 +142,7 @@ interface PendingRow {
 type Classified = "admitted" | "queued" | CollectivePart.ConsumedReason;
 
 const classify = (db: Database, { conversationId, recordHash }: PendingRow, pass: Pass): Classified => {
-  const record = db.get("SELECT core FROM record WHERE record_hash = ?", recordHash) as Row;
-  const { postIntent } = decodeCore(bytesOf(record.core)).action;
+  const { postIntent } = coreOf(db, recordHash).action;
   if (postIntent.authorAgentId === pass.self) return "own-post";
   const content = CollectivePart.strip(postIntent.content);
   if (typeof content === "string") return content;
@@ -154,7 +165,7 @@ const chunkRows = 64;
 function* pendingRows(db: Database): Iterable<PendingRow> {
   for (let after = 0; ;) {
     const rows = db.all(
-      "SELECT sequence, conversation_id, record_hash FROM pending WHERE sequence > ? ORDER BY sequence LIMIT ?",
+      "SELECT sequence, conversation_id, record_hash FROM pending WHERE sequence > ? ORDER BY sequence LIMIT ? + 0",
       after,
       chunkRows,
     );
@@ -172,7 +183,7 @@ function* pendingRows(db: Database): Iterable<PendingRow> {
 
 /** Classifies pending rows in the order of their commits, at most `rowsMax` of them. Call inside a transaction. */
 export const classifyPending = (db: Database, options: ClassifyOptions): Outcome => {
-  const pass: Pass = { ...options, namesOf: membershipsOf(db) };
+  const pass: Pass = { namesOf: membershipsOf(db), ...options };
   const consumed: Array<Outcome["consumed"][number]> = [];
   const unreadable = new Map<ConversationId, RecordHash>();
   let admitted = 0;

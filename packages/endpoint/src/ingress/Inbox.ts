@@ -121,7 +121,7 @@ const lastSequence = (db: Database): number =>
 const fitting = (db: Database, { after, through }: InboxCursor.Position) => {
   const candidates = db.all(
     `SELECT sequence, item_bytes FROM inbox INDEXED BY inbox_unread
-     WHERE acknowledged_at IS NULL AND sequence > ? AND sequence <= ? ORDER BY sequence LIMIT ?`,
+     WHERE acknowledged_at IS NULL AND sequence > ? AND sequence <= ? ORDER BY sequence LIMIT ? + 0`,
     after,
     through,
     Limits.inboxPageItemsMax + 1,

@@ -96,7 +96,7 @@ export const areInOrder = (
   db.get(
     `SELECT 1 FROM record AS upper JOIN record AS lower
        ON lower.conversation_id = upper.conversation_id AND lower.height = upper.height - 1
-     WHERE upper.conversation_id = ? AND upper.height BETWEEN ? AND ? AND lower.sequence >= upper.sequence LIMIT 1`,
+     WHERE upper.conversation_id = CAST(? AS TEXT) AND upper.height BETWEEN ? AND ? AND lower.sequence >= upper.sequence LIMIT 1`,
     conversationId,
     from,
     through,
@@ -122,7 +122,7 @@ export const list = (
 ): { readonly records: ReadonlyArray<HistoryRecord>; readonly hasMore: boolean } => {
   const sizes = db.all(
     `SELECT height, octet_length(core) + octet_length(evidence) AS bytes FROM record
-     WHERE conversation_id = ? AND height > ? AND height <= ? ORDER BY height LIMIT ?`,
+     WHERE conversation_id = CAST(? AS TEXT) AND height > ? AND height <= ? ORDER BY height LIMIT ? + 0`,
     conversationId,
     after,
     through,
@@ -136,7 +136,8 @@ export const list = (
     last = Number(row["height"]);
   }
   const rows = db.all(
-    `SELECT ${columns} FROM record WHERE conversation_id = ? AND height > ? AND height <= ? ORDER BY height`,
+    `SELECT ${columns} FROM record
+     WHERE conversation_id = CAST(? AS TEXT) AND height > ? AND height <= ? ORDER BY height`,
     conversationId,
     after,
     last,

@@ -37,7 +37,10 @@ const rowToSeen = (row: Record<string, unknown>): Seen => ({
 });
 
 export const last = (db: Database, lane: Opaque32): Seen | null => {
-  const row = db.get("SELECT * FROM lane_head WHERE lane = ? ORDER BY sequence DESC LIMIT 1", lane);
+  const row = db.get(
+    "SELECT * FROM lane_head WHERE lane = CAST(? AS TEXT) ORDER BY sequence DESC LIMIT 1",
+    lane,
+  );
   return row === undefined ? null : rowToSeen(row);
 };
 

@@ -130,7 +130,7 @@ export const createOutboxSender = (options: OutboxSenderOptions): OutboxSender =
   const rowsAfter = (last: number, room: number): ReadonlyArray<Enqueued> =>
     db
       .all(
-        "SELECT sequence, message_id, envelope FROM outbox WHERE sequence > ? ORDER BY sequence LIMIT ?",
+        "SELECT sequence, message_id, envelope FROM outbox WHERE sequence > ? ORDER BY sequence LIMIT ? + 0",
         last,
         room,
       )

@@ -52,10 +52,11 @@ export const makeStatements = (database: DatabaseSync) => {
   const putCopy = database.prepare(
     "INSERT INTO router_copy (agent, cursor, position, bytes) VALUES (?, ?, ?, ?)",
   );
+  // A bare parameter behind LIMIT would have SQLite prepare the statement anew in every run.
   const copiesFrom = database.prepare(
     `SELECT cursor, position, bytes FROM router_copy
      WHERE agent = (SELECT agent FROM router_agent WHERE agent_id = ?) AND cursor >= ?
-     ORDER BY cursor LIMIT ?`,
+     ORDER BY cursor LIMIT ? + 0`,
   );
   const releaseThrough = database.prepare(
     `UPDATE router_body SET copies = copies - 1
