@@ -22,8 +22,9 @@ import type { Logger } from "@social-harness/router/Logger";
 import { createOpener, createSealer } from "@social-harness/router/seal/Sealing";
 import type { SealingSecret } from "@social-harness/router/seal/SealingKeys";
 import type { Firewall } from "../firewall/Firewall.ts";
+import { namesOf } from "../ingress/Classify.ts";
+import { createCheckpoint } from "../store/Checkpoint.ts";
 import { type Database, isStoreFailure } from "../store/Database.ts";
-import * as Settings from "../store/Settings.ts";
 import type { StoreStanding } from "../store/StoreStanding.ts";
 import * as Turns from "../store/Turns.ts";
 import { type Canary, createCanary } from "../transport/Canary.ts";
@@ -35,7 +36,7 @@ import { createRouterLink, type RouterLink } from "../transport/RouterLink.ts";
 import { createRouterStanding, refusing, type RouterState } from "../transport/RouterStanding.ts";
 import * as ContactPolicy from "./ContactPolicy.ts";
 import { admitCommitted, type Admitted } from "./Admission.ts";
-import { idsWithIntentsSince, intentCreatedAt } from "./ConversationRows.ts";
+import { type Conversation, idsWithIntentsSince, intentCreatedAt } from "./ConversationRows.ts";
 import {
   type Asked,
   type Conversations,
@@ -118,11 +119,19 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
     random,
     logger,
     ...(firewall === undefined ? {} : { admit: firewall.admit }),
+    namesOf: (turn: Turn, id: ConversationId) => namesOf(knownIn(turn, id).members.cards),
   };
   let client: RouterClient | null = null;
   let admitted: Admitted = { raised: false, hasMore: true };
   let admittedInTurn = admitted;
   let enqueuedInTurn: ReadonlyArray<Enqueued> = [];
+  const checkpoint = createCheckpoint(db);
+
+  const knownIn = (turn: Turn, id: ConversationId): Conversation => {
+    const conversation = conversations.get(turn, id);
+    if (conversation === null) throw new Error("a record of a conversation that does not exist");
+    return conversation;
+  };
 
   const conversations = createConversations({
     self: card.agentId,
@@ -147,17 +156,19 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
       const sends = link.mayEnqueue() ? turn.state.sends : [];
       enqueuedInTurn = enqueue(db, sends, conversationOf, packing);
       admittedInTurn = admitCommitted(turn, { ...admission, more: admitted.hasMore });
-      if (turn.state.commits > 0) moveCheckpoint(db, checkpointRecords);
+      checkpoint.count(turn.state.commits);
     },
     committed: ({ state, now }) => {
       sender.forgotten();
       admitted = admittedInTurn;
+      checkpoint.committed();
+      // Others wait for what leaves; everybody here can wait for that.
+      sender.pump(enqueuedInTurn);
       conversations.publish(state);
       observe(state, now);
       for (const { postId, outcome } of state.ended) {
         for (const ended of waiters.get(postId) ?? []) ended(outcome);
       }
-      sender.pump(enqueuedInTurn);
       if (admitted.raised) options.onAdmitted();
       firewall?.committed();
       if (state.lostMemory) tellForgotten(null);
@@ -342,7 +353,7 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
     try {
       db.transaction(() => {
         forget(db, sender.accepted());
-        moveCheckpoint(db, 1);
+        checkpoint.settle();
       });
     } catch (error) {
       if (!isStoreFailure(error)) throw error;
@@ -383,14 +394,4 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
       closeBooks();
     },
   };
-};
-
-/** Steps of the start-up checkpoint: after a kill, the signatures of fewer records than this are verified once more. */
-const checkpointRecords = 256;
-
-/** Moves the start-up checkpoint over records whose signatures this process verified on their arrival. */
-const moveCheckpoint = (db: Database, stepMin: number): void => {
-  const last = Number(db.get("SELECT max(sequence) AS last FROM record")?.["last"] ?? 0);
-  if (last - Settings.integer(db, "verified_sequence") >= stepMin)
-    Settings.put(db, "verified_sequence", last);
 };

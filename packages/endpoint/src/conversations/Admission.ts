@@ -4,7 +4,7 @@
 import type { AgentId, ConversationId, PostId } from "@social-harness/protocol/identity/Identifier";
 import type { MessageAddress } from "@social-harness/protocol/address/Address";
 import type { Logger } from "@social-harness/router/Logger";
-import { type Admit, admitAtOnce, classifyPending } from "../ingress/Classify.ts";
+import { type Admit, admitAtOnce, classifyPending, type Names } from "../ingress/Classify.ts";
 import type * as Inbox from "../ingress/Inbox.ts";
 import * as OperationFailed from "../ingress/OperationFailed.ts";
 import { isStoreFailure } from "../store/Database.ts";
@@ -23,6 +23,8 @@ export interface AdmissionOptions {
   readonly logger: Logger;
   /** Where items go; into the inbox unless told otherwise. */
   readonly admit?: Admit;
+  /** The members of a conversation, where they are at hand. */
+  readonly namesOf?: (turn: Turn, conversationId: ConversationId) => Names;
   /** Rows of earlier turns may be waiting. */
   readonly more: boolean;
 }
@@ -40,10 +42,14 @@ export const admitCommitted = (turn: Turn, options: AdmissionOptions): Admitted 
   return { raised: classified.raised || told, hasMore: classified.hasMore };
 };
 
-const classify = (turn: Turn, { self, random, logger, admit = admitAtOnce }: AdmissionOptions): Admitted => {
+const classify = (
+  turn: Turn,
+  { self, random, logger, admit = admitAtOnce, namesOf }: AdmissionOptions,
+): Admitted => {
+  const atHand = namesOf === undefined ? {} : { namesOf: (id: ConversationId) => namesOf(turn, id) };
   try {
     const outcome = turn.db.transaction(() =>
-      classifyPending(turn.db, { self, now: turn.now, random, admit, rowsMax }),
+      classifyPending(turn.db, { self, now: turn.now, random, admit, rowsMax, ...atHand }),
     );
     for (const { recordHash, reason } of outcome.consumed) {
       logger("warn", "a certified post was consumed", { recordHash, reason });

@@ -47,14 +47,16 @@ export type Arrival =
 
 const taken: Arrival = { kind: "taken" };
 
+/** The Router's log that a delivery comes from. */
+export interface RouterLog {
+  readonly routerInstanceId: RouterInstanceId;
+  /** Whether the store remembers logs before it. */
+  readonly hasFormer: boolean;
+}
+
 export interface Inbound {
   /** `own` says that the delivery is a copy of what this process sent, and what that was. */
-  readonly take: (
-    turn: Turn,
-    delivery: Delivery,
-    routerInstanceId: RouterInstanceId,
-    own: OwnCopy | null,
-  ) => Arrival;
+  readonly take: (turn: Turn, delivery: Delivery, log: RouterLog, own: OwnCopy | null) => Arrival;
   /** Looks at a delivery whose effects are here already: the Router must say the same about it as before. */
   readonly takeAgain: (turn: Turn, delivery: Delivery, routerInstanceId: RouterInstanceId) => Arrival;
   /** Takes in the envelopes of a sender that were held until its card was known. */
@@ -173,7 +175,7 @@ export const createInbound = (options: InboundOptions): Inbound => {
     origin: Origin,
     sender: AgentCard.AgentCard,
   ): void => {
-    if (waitingIn(turn) >= waitingEnvelopesMax) return;
+    if (packets.length === 0 || waitingIn(turn) >= waitingEnvelopesMax) return;
     const named = packets.map((packet) => places.askedAbout(turn, packet, origin)).find((id) => id !== null);
     if (named !== undefined) conversations.ask(turn, named, sender, origin.lane);
   };
@@ -267,13 +269,13 @@ export const createInbound = (options: InboundOptions): Inbound => {
   };
 
   return {
-    take: (turn, delivery, routerInstanceId, own) => {
+    take: (turn, delivery, { routerInstanceId, hasFormer }, own) => {
       const { lane, sequence, laneHead, signature, envelope, envelopeDigest } = delivery;
       const head = { routerInstanceId, lane, sequence, laneHead, signature };
       const continuity = LaneHeads.take(turn.db, head, envelopeDigest);
       if (continuity === "contradicts") return { kind: "contradiction" };
       if (continuity === "repeated") return taken;
-      RouterTerms.compareWithFormer(turn.db, head);
+      if (hasFormer) RouterTerms.compareWithFormer(turn.db, head);
       const conversationId = ConversationRows.idOfLane(turn.db, lane);
       if (continuity === "after-gap" && conversationId !== null) {
         conversations.feedEach(turn, [conversationId], { kind: "gap" });

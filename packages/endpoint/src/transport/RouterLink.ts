@@ -64,6 +64,8 @@ interface Session {
   readonly floor: number;
   /** The log went back in this session: what comes again may be something else. */
   retaking: boolean;
+  /** The store remembers logs before this one. */
+  hasFormer: boolean;
   /** The store is bound to this connection's instance: before that nothing may leave. */
   bound: boolean;
   folded: boolean;
@@ -153,7 +155,7 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
       const cursor = Settings.integer(turn.db, "router_cursor");
       if (delivery.cursor > cursor + 1) throw new Error("the Router skipped a cursor without naming a gap");
       const isNew = delivery.cursor > cursor;
-      const takeIn = () => inbound.take(turn, delivery, current.routerInstanceId, own);
+      const takeIn = () => inbound.take(turn, delivery, current, own);
       let arrival =
         isNew || current.retaking ? takeIn() : inbound.takeAgain(turn, delivery, current.routerInstanceId);
       if (arrival.kind === "contradiction") {
@@ -192,6 +194,7 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
     RouterTerms.rollBack(turn.db, cursor, tail, turn.now);
     current.folded = false;
     current.retaking = true;
+    current.hasFormer = true;
   };
 
   /** Binds the store to the connection's Router before anything leaves for it. */
@@ -216,6 +219,7 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
     if (RouterTerms.judge(turn.db, ready) === "rolled-back") {
       rollBack(turn, current, current.floor, ready.tailCursor);
     }
+    current.hasFormer = RouterTerms.hasFormer(turn.db);
     current.bound = true;
   };
 
@@ -226,6 +230,7 @@ export const createRouterLink = (options: RouterLinkOptions): RouterLink => {
         tail: ready.tailCursor,
         floor: floorOf(ready),
         retaking: false,
+        hasFormer: true,
         bound: false,
         folded: false,
         broken: false,

@@ -202,6 +202,9 @@ export const formerTerms = (db: Database): ReadonlyArray<FormerTerm> =>
     tail: row["tail"] === null ? null : Number(row["tail"]),
   }));
 
+/** Whether any log ended. */
+export const hasFormer = (db: Database): boolean => db.get("SELECT 1 FROM router_term LIMIT 1") !== undefined;
+
 /** How the last log ended, or null where none has. */
 export const lastFormer = (db: Database): FormerTerm | null => formerTerms(db).at(-1) ?? null;
 
