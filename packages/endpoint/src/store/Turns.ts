@@ -41,8 +41,11 @@ interface Entry<State> {
   readonly reject: (error: unknown) => void;
 }
 
-/** How long work that nobody waits for may wait to share another turn's fsync. */
-const soonMs = 25;
+/**
+ * How long work that nobody waits for may wait to share another turn's fsync. In a burst it finds one at once; between two
+ * agents who answer one another it should be over before the answer comes, which would wait for it.
+ */
+const soonMs = 2;
 
 /** Between two looks at a store that another program holds locked; each look stops the process for a moment. */
 const lockedLookMs = 250;
