@@ -24,6 +24,7 @@ import type { Signer } from "@social-harness/protocol/identity/Signing";
 import type { Logger } from "@social-harness/router/Logger";
 import { isStoreFailure } from "../store/Database.ts";
 import type * as Turns from "../store/Turns.ts";
+import * as AtHand from "./AtHand.ts";
 import * as CommandRows from "./CommandRows.ts";
 import { activeIds, type Conversation, create, load, readsOf, save } from "./ConversationRows.ts";
 import * as LostMemory from "./LostMemory.ts";
@@ -73,6 +74,8 @@ export interface Work {
   /** By conversation and note: one member's envelope can draw thousands of equal ones, and the log takes each once. */
   readonly remarks: ReadonlyMap<string, Remark>;
   readonly turnedAway: ReadonlyArray<TurnedAway>;
+  /** For the next turns to have at hand. */
+  readonly met: ReadonlyArray<AtHand.Met>;
 }
 
 export const emptyWork: Work = {
@@ -84,6 +87,7 @@ export const emptyWork: Work = {
   lostMemory: false,
   remarks: new Map(),
   turnedAway: [],
+  met: [],
 };
 
 /** How the endpoint stands with its Router, as far as the fold must know. */
@@ -144,6 +148,7 @@ export const createConversations = (options: ConversationsOptions): Conversation
   const { self, signer, trust, logger } = options;
   const current = new Map<ConversationId, Conversation>();
   const wakes = new Map<ConversationId, number>();
+  const atHand = AtHand.createAtHand();
 
   const get = (turn: Turn, conversationId: ConversationId): Conversation | null => {
     const known = turn.state.changed.get(conversationId) ?? current.get(conversationId);
@@ -205,6 +210,7 @@ export const createConversations = (options: ConversationsOptions): Conversation
   const step = (turn: Turn, conversationId: ConversationId, event: Event, now: number): void => {
     const conversation = known(turn, conversationId);
     const keptOut = new Set<AgentId>();
+    const met: Array<AtHand.Met> = [];
     const { state, commands } = transition(conversation.state, event, {
       now,
       self,
@@ -217,7 +223,7 @@ export const createConversations = (options: ConversationsOptions): Conversation
         if (!isAdmitted) keptOut.add(author);
         return isAdmitted;
       },
-      reads: readsOf(turn.db, conversationId),
+      reads: atHand.reading(readsOf(turn.db, conversationId), met),
     });
     const sends = [...turn.state.sends];
     const ended = [...turn.state.ended];
@@ -226,6 +232,7 @@ export const createConversations = (options: ConversationsOptions): Conversation
     let asked: Packet | null = null;
     for (const command of commands) {
       CommandRows.write(turn.db, conversationId, self, command);
+      met.push(...AtHand.metBy(command));
       if (command.kind === "multicast") sends.push({ conversationId, to: "lane", packet: command.packet });
       if (command.kind === "unicast") {
         if (isAsking && command.packet.kind === "catch_up_request") asked = command.packet;
@@ -245,7 +252,8 @@ export const createConversations = (options: ConversationsOptions): Conversation
         turnedAway.push({ conversationId, address: conversation.address, agent });
       }
     }
-    change(turn, { ...conversation, state }, { sends, ended, commits, remarks, turnedAway });
+    const more = { sends, ended, commits, remarks, turnedAway, met: [...turn.state.met, ...met] };
+    change(turn, { ...conversation, state }, more);
     if (state.restored === null && conversation.state.restored !== null)
       LostMemory.recovered(turn.db, turn.now);
     const isFound = state.restored !== null && conversation.state.restored === null;
@@ -339,6 +347,7 @@ export const createConversations = (options: ConversationsOptions): Conversation
           conversation: conversationId,
         });
       }
+      atHand.keep(work.met);
       for (const [conversationId, conversation] of work.changed) {
         current.delete(conversationId);
         current.set(conversationId, conversation);

@@ -2,7 +2,7 @@
 // packets, and the conversations that they speak about. Whatever is not believed is dropped with a note; only the store
 // itself can make a delivery fail. Implements HIS-35, HIS-49, HIS-50, HIS-136 and HIS-159.
 
-import type * as Packet from "@social-harness/protocol/conversation/Packet";
+import * as Packet from "@social-harness/protocol/conversation/Packet";
 import type { Trust } from "@social-harness/protocol/history/VerifyRecord";
 import type * as AgentCard from "@social-harness/protocol/identity/AgentCard";
 import type {
@@ -100,6 +100,15 @@ export const createInbound = (options: InboundOptions): Inbound => {
   /** Packets that came to nothing: one line an envelope, however many it holds. */
   const noteSome = (message: string, count: number, sender: AgentId): void => {
     if (count > 0) logger("warn", "inbound packets passed over", { note: message, packets: count, sender });
+  };
+
+  /** The sender's card where the first packet is about a conversation that the sender is in, and it is the one that it names. */
+  const cardAtHand = (turn: Turn, { envelope, packets }: Opened.Opened): AgentCard.AgentCard | null => {
+    const [first] = packets;
+    const named = first === undefined ? null : Packet.conversationOf(first);
+    const conversation = named === null ? null : conversations.get(turn, named);
+    const found = conversation?.members.cardOf(envelope.senderAgentId);
+    return found !== undefined && Cards.digestOf(found) === envelope.senderCardDigest ? found : null;
   };
 
   /** The sender's card inside a membership that the envelope itself brings and that verifies. */
@@ -286,7 +295,7 @@ export const createInbound = (options: InboundOptions): Inbound => {
       }
       const opened = open(delivery);
       if (opened === null) return taken;
-      const known = Cards.byId(turn.db, envelope.senderAgentId);
+      const known = cardAtHand(turn, opened) ?? Cards.byId(turn.db, envelope.senderAgentId);
       const sender = known ?? enclosedCard(opened);
       if (sender === null) return hold(turn, opened);
       const strangers = places.strangersIn(turn, opened.packets, opened);
