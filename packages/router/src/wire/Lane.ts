@@ -15,9 +15,20 @@ import type { Signer, Verifier } from "@social-harness/protocol/identity/Signing
 const opaque = (artifact: string, value: CanonicalJson.Json): Opaque32 =>
   Opaque32.fromBytes(hash(artifact, value));
 
+/** Lanes that were asked for before, the oldest dropped first: every envelope asks for its own, and most are of a few sets. */
+const lanes = new Map<string, Opaque32>();
+const lanesMax = 1_024;
+
 /** The lane of a recipient set; `recipientAgentIds` stand in increasing order of their decoded bytes. */
-export const laneOf = (recipientAgentIds: ReadonlyArray<AgentId>): Opaque32 =>
-  opaque("lane", { recipientAgentIds });
+export const laneOf = (recipientAgentIds: ReadonlyArray<AgentId>): Opaque32 => {
+  const set = recipientAgentIds.join();
+  const known = lanes.get(set);
+  if (known !== undefined) return known;
+  const lane = opaque("lane", { recipientAgentIds });
+  if (lanes.size >= lanesMax) lanes.delete(lanes.keys().next().value as string);
+  lanes.set(set, lane);
+  return lane;
+};
 
 /** One step of a lane's chain: what stands at `sequence` (from 1), after `previous` (null before the first). */
 export interface LaneStep {
