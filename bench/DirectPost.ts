@@ -40,8 +40,12 @@ const turns: ReadonlyArray<Turn> = [
 /** Posts follow one another, as they do while two agents talk; between rounds of them the floor is run as often. */
 const rounds = 25;
 const postsInRound = 10;
-/** Until then code is compiled and every write-ahead log has the size that it keeps: a growing file costs each commit more. */
-const warmUpPosts = 400;
+/**
+ * Until then code is compiled and every write-ahead log has the size that it keeps: a growing file costs each commit more. The
+ * floor's loop is compiled for speed within a second; V8 does the same for a function that ran three thousand times, and most
+ * functions of a post run three times in it.
+ */
+const warmUpPosts = 1_000;
 /** By then the own copies are folded and acknowledged everywhere: nothing disturbs what is measured next. */
 const quietMs = 70;
 
