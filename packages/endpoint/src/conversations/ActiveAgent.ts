@@ -162,9 +162,9 @@ export const startActiveAgent = async (options: ActiveAgentOptions): Promise<Act
       sender.forgotten();
       admitted = admittedInTurn;
       checkpoint.committed();
-      // Others wait for what leaves; everybody here can wait for that.
-      sender.pump(enqueuedInTurn);
       conversations.publish(state);
+      // Others wait for what leaves; whoever is told here can wait for that.
+      sender.pump(enqueuedInTurn);
       observe(state, now);
       for (const { postId, outcome } of state.ended) {
         for (const ended of waiters.get(postId) ?? []) ended(outcome);
