@@ -7,6 +7,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import process from "node:process";
 import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
 import { verifies } from "@social-harness/testkit/Verifies";
 import * as StateFolder from "@social-harness/endpoint/state/StateFolder";
@@ -184,6 +185,8 @@ verifies("RUN-119", "C54 a pid that has become another program's is never signal
   const innocent = spawn("sleep", ["600"], { stdio: "ignore" });
   onTestFinished(() => void innocent.kill("SIGKILL"));
   await once(innocent, "spawn");
+  // Births count by the hundredth of a second, and the next daemon's is to be another one.
+  await sleep(50);
   const lock = new DatabaseSync(join(state, "lock"));
   lock.prepare("UPDATE holder SET pid = ?").run(innocent.pid as number);
   // The folder is free: it is taken and nobody is asked anything.
